@@ -1,0 +1,52 @@
+"""One Spark session for everything that needs one.
+
+All that lies under tests/spark is marked `spark`, and so are the doctests of the pipeline,
+which find this session with `SparkSession.builder.getOrCreate()`.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import caddis
+
+HERE = Path(__file__).parent
+PIPELINE = Path(caddis.__file__).parent / "pipeline"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE) or item.path.is_relative_to(PIPELINE):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        # Spark kills its Python workers, so they would pay for coverage and save none.
+        environment.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+        session = start_session(tmp_path_factory.mktemp("warehouse"))
+    yield session
+    session.stop()
+
+
+def start_session(warehouse: Path) -> SparkSession:
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("caddis-tests")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(warehouse))
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    return session
