@@ -1,0 +1,208 @@
+"""Literals meet their shape: clause templates become predicates.
+
+A `Binding` belongs to one part of a clause template and remembers what each combination of its
+literals came to, so that the work is done once per distinct predicate, not once per subscription.
+Parts that differ only in where their literals stand in the text share a Binding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import pyarrow as pa
+
+from caddis.language import literals, patterns
+from caddis.language.comparisons import TypeMismatch, compare, listed_together
+from caddis.language.literals import Literal, LiteralProblem
+from caddis.language.normal import Term, Values
+from caddis.language.patterns import TextPattern
+from caddis.language.predicates import Concept, Contains, InValues, MatchesText, Predicate
+from caddis.language.shapes import TEXT_KINDS
+from caddis.language.tree import TEXT_TESTS, Atom, Slot, Test
+from caddis.language.values import ALL_KNOWN, NOTHING, ONLY_NULL, ValueSet
+
+NEVER, ALWAYS, INVALID = -1, -2, -3
+"""In place of a predicate's number: true of nothing; of everything; its literals are wrong."""
+
+Texts = tuple[str, ...]
+T = TypeVar("T")
+
+
+class BindProblem(Exception):
+    """A literal that does not fit its place; `slot` is its number within the texts."""
+
+    def __init__(self, slot: int, problem: str) -> None:
+        super().__init__(problem)
+        self.slot = slot
+        self.problem = problem
+
+
+class Binding(dict[Texts, int]):
+    """The texts of a part's literals → the number of the predicate in `predicates`."""
+
+    def __init__(self, part: Values | Term, predicates: list[Predicate | Concept], zone: str) -> None:
+        super().__init__()
+        self.part = part
+        self.predicates = predicates
+        self.timezone = zone
+        self.problems: dict[Texts, BindProblem] = {}
+
+    def __missing__(self, texts: Texts) -> int:
+        number = self._number(texts)
+        self[texts] = number
+        return number
+
+    def _number(self, texts: Texts) -> int:
+        try:
+            predicate = _Bound(texts, self.timezone).part(self.part)
+        except BindProblem as problem:
+            self.problems[texts] = problem
+            return INVALID
+        if isinstance(predicate, InValues) and predicate.values.is_nothing:
+            return NEVER
+        if isinstance(predicate, InValues) and predicate.values.is_everything:
+            return ALWAYS
+        self.predicates.append(predicate)
+        return len(self.predicates) - 1
+
+
+class _Bound:
+    """One combination of literals."""
+
+    def __init__(self, texts: Texts, timezone: str) -> None:
+        self.texts = texts
+        self.timezone = timezone
+
+    def part(self, part: Values | Term) -> Predicate | Concept:
+        if isinstance(part, Values):
+            return InValues(part.column, self.values(part))
+        atom = part.atom
+        if atom.test is Test.CONCEPT:
+            return Concept(atom.concept, atom.column, part.negated)
+        if atom.test is Test.CONTAINS:
+            return Contains(atom.column, self.listed(atom), part.negated)
+        accepted = self.accepted_text(atom)
+        if isinstance(accepted, TextPattern):
+            return MatchesText(atom.column, accepted, part.negated)
+        return InValues(atom.column, self.term(part))
+
+    def values(self, part: Values | Term) -> ValueSet:
+        if isinstance(part, Term):
+            return self.term(part)
+        result = self.values(part.parts[0])
+        for other in part.parts[1:]:
+            values = self.values(other)
+            result = result & values if part.joint == "and" else result | values
+        return result
+
+    def term(self, term: Term) -> ValueSet:
+        atom = term.atom
+        if atom.test is Test.NULL:
+            return ~ONLY_NULL if term.negated else ONLY_NULL
+        if atom.test is Test.IN:
+            return self.membership(atom, term.negated)
+        if None in atom.operands:
+            return NOTHING
+        if atom.test in TEXT_TESTS:
+            accepted = self.accepted_text(atom)
+            assert isinstance(accepted, ValueSet)
+            return _true_values(accepted, term.negated)
+        found = self.compared(atom)
+        if atom.test is Test.SAME:
+            return ~found if term.negated else found
+        return _true_values(found, term.negated)
+
+    def membership(self, atom: Atom, negated: bool) -> ValueSet:
+        if negated and None in atom.operands:
+            return NOTHING
+        return _true_values(self.listed(atom), negated)
+
+    def listed(self, atom: Atom) -> ValueSet:
+        """The values that equal any of the operands, all brought to one type."""
+        operands = [operand for operand in atom.operands if operand is not None]
+        if not operands:
+            return NOTHING
+        slot = next((operand for operand in operands if isinstance(operand, Slot)), None)
+        literals = [self.literal(operand) for operand in operands]
+        type_ = atom.column.type
+
+        def found() -> ValueSet:
+            result = NOTHING
+            for literal in listed_together(type_, literals):
+                result = result | compare(type_, Test.EQUAL, literal, self.timezone)
+            return result
+
+        return self.checked(operands[0] if slot is None else slot, found)
+
+    def accepted_text(self, atom: Atom) -> ValueSet | TextPattern:
+        if None in atom.operands:
+            return NOTHING
+        slots = [slot for slot in atom.operands if isinstance(slot, Slot)]
+        pattern, escape = ([self.string(slot) for slot in slots] + ["\\"])[:2]
+        if atom.test is Test.RLIKE:
+            return self.checked(slots[0], lambda: patterns.rlike(pattern))
+        make = patterns.like if atom.test is Test.LIKE else patterns.ilike
+        return self.checked(slots[0], lambda: make(pattern, escape))
+
+    def compared(self, atom: Atom) -> ValueSet:
+        operand = atom.operands[0]
+        assert operand is not None
+        literal = self.literal(operand)
+        return self.checked(
+            operand, lambda: compare(atom.column.type, atom.test, literal, self.timezone)
+        )
+
+    def literal(self, operand: Slot | bool) -> Literal:
+        if isinstance(operand, bool):
+            return Literal(pa.bool_(), operand)
+        return self.checked(operand, lambda: self.typed(operand))
+
+    def typed(self, slot: Slot) -> Literal:
+        if slot.kind not in TEXT_KINDS:
+            return literals.number(slot.kind, self.texts[slot.number], negative=slot.negative)
+        text = literals.string(slot.kind, self.texts[slot.number])
+        if slot.cast == "DATE":
+            return literals.date(text)
+        if slot.cast == "TIMESTAMP":
+            return literals.timestamp(text, self.timezone)
+        if slot.cast == "TIMESTAMP_NTZ":
+            return literals.timestamp_ntz(text)
+        return Literal(pa.string(), text)
+
+    def string(self, slot: Slot) -> str:
+        return self.checked(
+            slot, lambda: literals.string(slot.kind, self.texts[slot.number])
+        )
+
+    def checked(self, operand: Slot | bool, make: Callable[[], T]) -> T:
+        """What `make` makes; its complaint about the literal gets the literal's place."""
+        try:
+            return make()
+        except (LiteralProblem, TypeMismatch) as problem:
+            slot = operand.number if isinstance(operand, Slot) else -1
+            raise BindProblem(slot, str(problem)) from None
+
+
+def _true_values(found: ValueSet, negated: bool) -> ValueSet:
+    """Of known values only: a comparison with null is neither true nor false."""
+    return ~found & ALL_KNOWN if negated else found
+
+
+def slots_of(part: Values | Term) -> list[int]:
+    """The numbers of the literals that a part uses, in order."""
+    if isinstance(part, Values):
+        return [slot for inner in part.parts for slot in slots_of(inner)]
+    return [operand.number for operand in part.atom.operands if isinstance(operand, Slot)]
+
+
+def renumbered(part: Values | Term, numbers: dict[int, int]) -> Values | Term:
+    """The same part with its literals renumbered."""
+    if isinstance(part, Values):
+        return replace(part, parts=tuple(renumbered(inner, numbers) for inner in part.parts))
+    operands = tuple(
+        replace(operand, number=numbers[operand.number]) if isinstance(operand, Slot) else operand
+        for operand in part.atom.operands
+    )
+    return replace(part, atom=replace(part.atom, operands=operands))

@@ -1,0 +1,194 @@
+"""The columns that a WHERE clause may name, and the ordered keys of their values.
+
+Every supported type is mapped to keys whose order is Spark's order of the values:
+
+    boolean, integers, dates (days), timestamps (µs), decimals (unscaled)   integers
+    float, double      integers with the order of the bits; -0.0 is 0.0, NaN is above infinity
+    string             its UTF-8 bytes
+
+Struct fields are columns of their own, named with dots; an array column is tested through its
+elements. Names are found as Spark finds them: without regard to case.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import struct
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+UTF8_BINARY = "UTF8_BINARY"
+COLLATION_METADATA = b"collation"
+"""Arrow field metadata that names a string column's collation, if it is not UTF8_BINARY."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A scalar column, or an array of scalars, at a path of struct fields."""
+
+    path: tuple[str, ...]
+    type: pa.DataType
+    repeated: bool = False
+    collation: str = UTF8_BINARY
+
+    @property
+    def name(self) -> str:
+        """The dotted name, as a user would write it."""
+        return ".".join(self.path)
+
+    @property
+    def sql_type(self) -> str:
+        """The type in Spark's words, for messages."""
+        return f"ARRAY<{sql_type(self.type)}>" if self.repeated else sql_type(self.type)
+
+
+class UnknownColumn(LookupError):
+    """No column has this name, or more than one has; the message says what would be right."""
+
+
+class Columns:
+    """Finds columns by name in an Arrow schema."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._fields = [schema.field(i) for i in range(len(schema.names))]
+
+    def find(self, parts: tuple[str, ...]) -> Column:
+        """The column at a dotted name, regardless of case."""
+        fields, path, field = self._fields, [], None
+        for part in parts:
+            field = self._only(fields, part, parts)
+            path.append(field.name)
+            fields = list(field.type) if pa.types.is_struct(field.type) else []
+        assert field is not None
+        if is_array(field.type):
+            return Column(tuple(path), field.type.value_type, repeated=True)
+        return Column(tuple(path), field.type, collation=_collation(field))
+
+    def _only(self, fields: list[pa.Field], part: str, parts: tuple[str, ...]) -> pa.Field:
+        found = [field for field in fields if field.name.lower() == part.lower()]
+        if len(found) == 1:
+            return found[0]
+        name = ".".join(parts)
+        if found:
+            names = " and ".join(repr(field.name) for field in found)
+            raise UnknownColumn(f"ambiguous column {name!r}: it could be {names}")
+        raise UnknownColumn(f"unknown column {name!r}{self._nearest(name)}")
+
+    def _nearest(self, name: str) -> str:
+        names = list(_dotted_names(self._fields))
+        lowered = {known.lower(): known for known in names}
+        near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+        if near:
+            return f"; did you mean {lowered[near[0]]!r}?"
+        return f"; the columns are {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+
+
+def is_array(type_: pa.DataType) -> bool:
+    """Whether an Arrow type is what Spark calls an array."""
+    return bool(
+        pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)
+    )
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Whether an Arrow type is what Spark calls a string."""
+    return bool(
+        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+    )
+
+
+def is_exact(type_: pa.DataType) -> bool:
+    """Whether the type is an integer or a decimal."""
+    return bool(pa.types.is_signed_integer(type_) or pa.types.is_decimal(type_))
+
+
+def is_floating(type_: pa.DataType) -> bool:
+    """Whether the type is FLOAT or DOUBLE."""
+    return bool(pa.types.is_float32(type_) or pa.types.is_float64(type_))
+
+
+def is_instant(type_: pa.DataType) -> bool:
+    """Whether the type is TIMESTAMP (with Spark's local time zone, not NTZ)."""
+    return bool(pa.types.is_timestamp(type_)) and type_.tz is not None
+
+
+def is_comparable(type_: pa.DataType) -> bool:
+    """Whether predicates other than IS NULL can test values of the type."""
+    tests = (is_text, is_exact, is_floating, pa.types.is_boolean)
+    times = (pa.types.is_date32, pa.types.is_timestamp)
+    return any(test(type_) for test in (*tests, *times))
+
+
+def scale_of(type_: pa.DataType) -> int:
+    """Digits behind the point: the key of a value v of an exact type is v × 10^scale."""
+    return int(type_.scale) if pa.types.is_decimal(type_) else 0
+
+
+def exact_limits(type_: pa.DataType) -> tuple[int, int]:
+    """The lowest and highest key that an exact type can hold."""
+    if pa.types.is_decimal(type_):
+        bound = 10**type_.precision - 1
+        return -bound, bound
+    bound = 1 << (type_.bit_width - 1)
+    return -bound, bound - 1
+
+
+def float_key(value: float) -> int:
+    """An integer in the order that Spark gives to doubles.
+
+    >>> float_key(-0.0) == float_key(0.0), float_key(math.nan) > float_key(math.inf)
+    (True, True)
+    """
+    if math.isnan(value):
+        return (1 << 63) - 1
+    bits = int(struct.unpack("<q", struct.pack("<d", value + 0.0))[0])
+    return bits if bits >= 0 else -(bits & ((1 << 63) - 1))
+
+
+_SQL_NAMES = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.date32(): "DATE",
+    pa.binary(): "BINARY",
+}
+
+
+def sql_type(type_: pa.DataType) -> str:
+    """An Arrow type in Spark's words.
+
+    >>> sql_type(pa.decimal128(10, 2)), sql_type(pa.timestamp("us"))
+    ('DECIMAL(10,2)', 'TIMESTAMP_NTZ')
+    """
+    if type_ in _SQL_NAMES:
+        return _SQL_NAMES[type_]
+    if is_text(type_):
+        return "STRING"
+    if pa.types.is_decimal(type_):
+        return f"DECIMAL({type_.precision},{type_.scale})"
+    if pa.types.is_timestamp(type_):
+        return "TIMESTAMP" if is_instant(type_) else "TIMESTAMP_NTZ"
+    if pa.types.is_struct(type_):
+        return "STRUCT"
+    return str(type_).upper()
+
+
+def _collation(field: pa.Field) -> str:
+    metadata = field.metadata or {}
+    return str(metadata.get(COLLATION_METADATA, UTF8_BINARY.encode()).decode())
+
+
+def _dotted_names(fields: list[pa.Field], prefix: str = "") -> list[str]:
+    names = []
+    for field in fields:
+        if pa.types.is_struct(field.type):
+            names += _dotted_names(list(field.type), f"{prefix}{field.name}.")
+        else:
+            names.append(prefix + field.name)
+    return names

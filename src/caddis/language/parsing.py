@@ -1,0 +1,191 @@
+"""WHERE texts → clauses, a million at a time.
+
+Texts are grouped by shape; a shape is parsed and normalised once, and binding its literals is a
+dictionary look-up per predicate and subscription. What comes out is a `ClauseTable`: arrays, not
+objects, with every distinct predicate listed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from caddis.errors import SubscriptionError
+from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, Texts, renumbered, slots_of
+from caddis.language.columns import Columns
+from caddis.language.normal import ClauseTemplate, Term, Values, normalise
+from caddis.language.predicates import Clause, Concept, Predicate
+from caddis.language.shapes import Shape, lift_key, shape_of
+from caddis.language.syntax import ShapeProblem, read
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseTable:
+    """The clauses of many subscriptions.
+
+    Clause c belongs to subscription `owner[c]` and is the conjunction of
+    `predicates[m]` for m in `members[starts[c]:starts[c + 1]]`. `errors` says, by subscription,
+    which texts could not be used; those have no clauses.
+    """
+
+    predicates: list[Predicate | Concept]
+    owner: Int32s
+    starts: Int64s
+    members: Int32s
+    errors: dict[int, SubscriptionError] = field(default_factory=dict)
+
+    def clause(self, number: int) -> Clause:
+        """One clause as an object."""
+        found = [self.predicates[m] for m in self.members[self.starts[number] : self.starts[number + 1]]]
+        concepts = tuple(one for one in found if isinstance(one, Concept))
+        return Clause(tuple(one for one in found if not isinstance(one, Concept)), concepts)
+
+
+def parse(where: str, schema: pa.Schema, *, timezone: str = "UTC") -> tuple[Clause, ...]:
+    """The clauses of a WHERE text: it is true of an event if any of them is.
+
+    Raises SubscriptionError with the place in the text.
+
+    >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
+    >>> len(parse("city = 'Galway' AND (price < 200 OR city = 'Cork')", schema))
+    2
+    """
+    table = parse_all([where], schema, timezone=timezone)
+    for error in table.errors.values():
+        raise error
+    return tuple(table.clause(number) for number in range(len(table.owner)))
+
+
+def parse_all(
+    wheres: Iterable[str | None], schema: pa.Schema, *, timezone: str = "UTC"
+) -> ClauseTable:
+    """The clauses of many WHERE texts, with the errors of those that cannot be used."""
+    parser = _Parser(schema, timezone)
+    for key, group in _by_shape(wheres, parser.errors).items():
+        parser.add(shape_of(key), group)
+    return parser.table()
+
+
+@dataclass(slots=True)
+class _Group:
+    """The subscriptions of one shape, and their literals."""
+
+    rows: list[int] = field(default_factory=list)
+    literals: list[Texts] = field(default_factory=list)
+
+    def where(self, shape: Shape, at: int) -> str:
+        texts = (*self.literals[at], "")
+        return "".join(fixed + text for fixed, text in zip(shape.between, texts, strict=True))
+
+
+def _by_shape(
+    wheres: Iterable[str | None], errors: dict[int, SubscriptionError]
+) -> dict[str, _Group]:
+    groups: dict[str, _Group] = {}
+    for row, where in enumerate(wheres):
+        if where is None or not where.strip():
+            what = "null" if where is None else "empty"
+            errors[row] = SubscriptionError(f"the WHERE clause is {what}; to match all write TRUE", "")
+            continue
+        key, literals = lift_key(where)
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = _Group()
+        group.rows.append(row)
+        group.literals.append(literals)
+    return groups
+
+
+class _Parser:
+    """Collects the clauses of one shape after another."""
+
+    def __init__(self, schema: pa.Schema, timezone: str) -> None:
+        self.columns = Columns(schema)
+        self.timezone = timezone
+        self.predicates: list[Predicate | Concept] = []
+        self.bindings: dict[Values | Term, Binding] = {}
+        self.errors: dict[int, SubscriptionError] = {}
+        self.pieces: list[tuple[Int32s, Int32s]] = []
+
+    def add(self, shape: Shape, group: _Group) -> None:
+        try:
+            templates = normalise(read(shape, self.columns))
+        except ShapeProblem as problem:
+            self._refuse_all(shape, group, problem)
+            return
+        rows = np.asarray(group.rows, dtype=np.int32)
+        columns = list(zip(*group.literals, strict=True))
+        for template in templates:
+            self.pieces.append((rows, self._bind(shape, group, template, columns)))
+
+    def _bind(
+        self, shape: Shape, group: _Group, template: ClauseTemplate, columns: Sequence[Texts]
+    ) -> Int32s:
+        """One row a subscription, one column a predicate of the template."""
+        numbers = np.empty((len(group.rows), len(template)), dtype=np.int32)
+        for at, part in enumerate(template):
+            slots = slots_of(part)
+            binding = self._binding(part, slots)
+            if slots:
+                texts = zip(*(columns[slot] for slot in slots), strict=True)
+                numbers[:, at] = [binding[text] for text in texts]
+            else:
+                numbers[:, at] = binding[()]
+            if binding.problems:
+                self._refuse_some(shape, group, binding, slots, numbers[:, at])
+        return numbers
+
+    def _binding(self, part: Values | Term, slots: list[int]) -> Binding:
+        canonical = renumbered(part, {slot: at for at, slot in enumerate(slots)})
+        if canonical not in self.bindings:
+            self.bindings[canonical] = Binding(canonical, self.predicates, self.timezone)
+        return self.bindings[canonical]
+
+    def _refuse_all(self, shape: Shape, group: _Group, problem: ShapeProblem) -> None:
+        for at, row in enumerate(group.rows):
+            span, texts = problem.span, group.literals[at]
+            if span is not None:
+                span = shape.to_text(span[0], texts), shape.to_text(span[1], texts)
+            self.errors[row] = SubscriptionError(problem.problem, group.where(shape, at), span)
+
+    def _refuse_some(
+        self, shape: Shape, group: _Group, binding: Binding, slots: list[int], numbers: Int32s
+    ) -> None:
+        for at in np.flatnonzero(numbers == INVALID):
+            texts = group.literals[at]
+            problem = binding.problems[tuple(texts[slot] for slot in slots)]
+            span = shape.span_of(slots[problem.slot], texts) if problem.slot >= 0 else None
+            error = SubscriptionError(problem.problem, group.where(shape, at), span)
+            self.errors.setdefault(group.rows[at], error)
+
+    def table(self) -> ClauseTable:
+        refused = np.fromiter(self.errors, dtype=np.int32, count=len(self.errors))
+        owners, members, counts = [], [], []
+        for rows, numbers in self.pieces:
+            usable = ~np.any((numbers == NEVER) | (numbers == INVALID), axis=1)
+            if len(refused):
+                usable &= ~np.isin(rows, refused)
+            kept = numbers[usable]
+            owners.append(rows[usable])
+            members.append(kept[kept != ALWAYS])
+            counts.append(np.count_nonzero(kept != ALWAYS, axis=1))
+        starts = np.zeros(sum(map(len, owners)) + 1, dtype=np.int64)
+        np.cumsum(_joined(counts, np.int64), out=starts[1:])
+        return ClauseTable(
+            self.predicates,
+            _joined(owners, np.int32),
+            starts,
+            _joined(members, np.int32),
+            dict(sorted(self.errors.items())),
+        )
+
+
+def _joined(arrays: Sequence[npt.NDArray[np.generic]], dtype: type[np.generic]) -> npt.NDArray:
+    return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype, copy=False)

@@ -1,0 +1,132 @@
+"""Lifts the literals out of a WHERE clause, so that a million clauses share a few shapes.
+
+    city = 'Galway' AND price < 200     →   city = ⟨string⟩ AND price < ⟨int⟩   +   'Galway', 200
+
+The shape is parsed once; its literals are bound per subscription. A literal's kind is part of
+the shape, because Spark types `5`, `5.0` and `5e0` differently and because a LIKE pattern without
+wildcards, or with one at its end, is an interval of values while any other is a regular expression.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_REST_OF_STRING = r"""(?<=')[^'\\]*(?:(?:\\.|'')[^'\\]*)*'|(?<=")[^"\\]*(?:(?:\\.|"")[^"\\]*)*\""""
+_REST_OF_NUMBER = r"(?<![\w.][\d.])(?<=[\d.])[\w.]*(?:(?<=[eE])[+-]\d+)?"
+_LITERAL_PATTERN = rf"(['\"\d.](?:{_REST_OF_STRING}|{_REST_OF_NUMBER}))"
+_LITERAL = re.compile(_LITERAL_PATTERN, re.DOTALL)
+_LITERAL_OR_SKIPPED = re.compile(
+    rf"""((?<!\w)[rR](?:'[^']*'|"[^"]*"))|{_LITERAL_PATTERN}|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/""",
+    re.DOTALL,
+)
+_MARKS_TO_SKIP = ("`", "--", "/*", "r'", 'r"', "R'", 'R"')
+_WILDCARD = re.compile(r"[%_\\]|''|\"\"").search
+_SUFFIX_KINDS = {"l": "L", "s": "S", "y": "Y", "d": "D", "f": "F"}
+
+STRING, PREFIX, PATTERN, RAW = "s", "p", "w", "r"
+"""Kinds of string literals: no wildcard; one `%`, at the end; any other; r'...'."""
+TEXT_KINDS = frozenset((STRING, PREFIX, PATTERN, RAW))
+INTEGER, DECIMAL, EXPONENT = "i", "d", "e"
+"""Kinds of numbers without a suffix; with one, the kind is the suffix: L S Y D F, B for BD."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A WHERE clause without its literals: the text between them, and their kinds."""
+
+    between: tuple[str, ...]
+    kinds: str
+
+    def template(self) -> str:
+        """Parseable text of the same structure, with a stand-in for each literal."""
+        return _interleave(self.between, [self._stand_in(kind) for kind in self.kinds])
+
+    def slot_starts(self) -> dict[int, int]:
+        """Where each literal's stand-in begins in the template → the literal's number."""
+        starts, at = {}, 0
+        for slot, kind in enumerate(self.kinds):
+            at += len(self.between[slot])
+            starts[at] = slot
+            at += len(self._stand_in(kind))
+        return starts
+
+    def to_text(self, position: int, literals: tuple[str, ...]) -> int:
+        """The place in a subscription's own text of a place in the template."""
+        in_template = in_text = 0
+        for slot, fixed in enumerate(self.between):
+            if position <= in_template + len(fixed) or slot == len(literals):
+                break
+            in_template += len(fixed) + len(self._stand_in(self.kinds[slot]))
+            in_text += len(fixed) + len(literals[slot])
+            if position <= in_template:
+                return in_text
+        return in_text + position - in_template
+
+    def span_of(self, slot: int, literals: tuple[str, ...]) -> tuple[int, int]:
+        """The place of a literal in a subscription's own text."""
+        start = sum(map(len, self.between[: slot + 1])) + sum(map(len, literals[:slot]))
+        return start, start + len(literals[slot])
+
+    @staticmethod
+    def _stand_in(kind: str) -> str:
+        return "'s'" if kind in TEXT_KINDS else "1"
+
+
+def lift(where: str) -> tuple[Shape, tuple[str, ...]]:
+    """The shape of a WHERE clause, and the texts of its literals.
+
+    >>> shape, literals = lift("city = 'Galway' AND price < 200")
+    >>> shape.template(), literals
+    ("city = 's' AND price < 1", ("'Galway'", '200'))
+    """
+    key, literals = lift_key(where)
+    return shape_of(key), literals
+
+
+def lift_key(where: str) -> tuple[str, tuple[str, ...]]:
+    """Like `lift`, with the shape as one string: what a million clauses are grouped by."""
+    careful = any(mark in where for mark in _MARKS_TO_SKIP)
+    parts = _split_with_skips(where) if careful else _LITERAL.split(where)
+    literals = tuple(parts[1::2])
+    return "\0".join(parts[::2]) + "\1" + "".join(map(_kind, literals)), literals
+
+
+def shape_of(key: str) -> Shape:
+    """The shape that a key of `lift_key` stands for."""
+    between, kinds = key.rsplit("\1", 1)
+    return Shape(tuple(between.split("\0")), kinds)
+
+
+def _split_with_skips(where: str) -> list[str]:
+    """Literals at odd places, as re.split gives them; quoted names and comments stay between."""
+    parts, start = [], 0
+    for token in _LITERAL_OR_SKIPPED.finditer(where):
+        if token.lastindex:
+            parts += [where[start : token.start()], token.group()]
+            start = token.end()
+    return [*parts, where[start:]]
+
+
+def _kind(literal: str) -> str:
+    first = literal[0]
+    if first in "'\"":
+        wild = _WILDCARD(literal, 1, len(literal) - 1)
+        if wild is None:
+            return STRING
+        return PREFIX if wild.start() == len(literal) - 2 and wild.group() == "%" else PATTERN
+    if first in "rR":
+        return RAW
+    if literal.isdigit():
+        return INTEGER
+    last = literal[-1].lower()
+    if last in _SUFFIX_KINDS:
+        return "B" if literal[-2:].lower() == "bd" else _SUFFIX_KINDS[last]
+    return EXPONENT if "e" in literal.lower() else DECIMAL
+
+
+def _interleave(between: tuple[str, ...], inserted: list[str]) -> str:
+    pieces = [between[0]]
+    for literal, fixed in zip(inserted, between[1:], strict=True):
+        pieces += [literal, fixed]
+    return "".join(pieces)

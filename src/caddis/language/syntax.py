@@ -1,0 +1,321 @@
+"""A WHERE clause's shape → its tree. sqlglot parses; this says what of it Caddis understands.
+
+Everything that is refused is refused here with its place in the text, so that later steps meet
+only what they can do. The one thing left to them is what depends on a literal's value.
+"""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from caddis.language import tree
+from caddis.language.columns import (
+    UTF8_BINARY,
+    Column,
+    Columns,
+    UnknownColumn,
+    is_comparable,
+    is_text,
+)
+from caddis.language.shapes import TEXT_KINDS, Shape
+from caddis.language.tree import Atom, Operand, Slot, Test
+
+SUPPORTED = (
+    "= <> < <= > >= <=>, BETWEEN, IN, LIKE, ILIKE, RLIKE, IS NULL, array_contains, "
+    "Boolean columns, concepts, AND, OR, NOT"
+)
+_COMPARISONS: dict[type[exp.Expression], Test] = {
+    exp.EQ: Test.EQUAL,
+    exp.LT: Test.LESS,
+    exp.LTE: Test.AT_MOST,
+    exp.GT: Test.MORE,
+    exp.GTE: Test.AT_LEAST,
+    exp.NullSafeEQ: Test.SAME,
+}
+_MIRRORED = {
+    Test.LESS: Test.MORE,
+    Test.AT_MOST: Test.AT_LEAST,
+    Test.MORE: Test.LESS,
+    Test.AT_LEAST: Test.AT_MOST,
+}
+_TEXT_TESTS: dict[type[exp.Expression], Test] = {
+    exp.Like: Test.LIKE,
+    exp.ILike: Test.ILIKE,
+    exp.RegexpLike: Test.RLIKE,
+}
+_CASTS = {
+    exp.DType.DATE: "DATE",
+    exp.DType.TIMESTAMPTZ: "TIMESTAMP",
+    exp.DType.TIMESTAMPLTZ: "TIMESTAMP",
+    exp.DType.TIMESTAMP: "TIMESTAMP",
+    exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
+}
+
+
+class ShapeProblem(ValueError):
+    """What is wrong with a shape, and where in its template."""
+
+    def __init__(self, problem: str, span: tuple[int, int] | None = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.span = span
+
+
+def read(shape: Shape, columns: Columns) -> tree.Node:
+    """The tree of a shape, with its columns found and their types checked."""
+    template = shape.template()
+    try:
+        parsed = sqlglot.parse_one(f"SELECT 1 WHERE {template}", read="spark")
+    except ParseError as error:
+        raise _syntax_problem(error, template) from None
+    except SqlglotError:
+        raise ShapeProblem("syntax error: a quote or a comment is not closed") from None
+    except RecursionError:
+        raise ShapeProblem("the clause is nested too deeply") from None
+    return _Reader(shape, columns).whole(parsed)
+
+
+_PREAMBLE = len("SELECT 1 WHERE ")
+
+
+def _syntax_problem(error: ParseError, template: str) -> ShapeProblem:
+    detail = error.errors[0] if error.errors else {}
+    highlight = detail.get("highlight") or ""
+    end = len(detail.get("start_context") or "") + len(highlight) - _PREAMBLE
+    if not highlight or end < 0:
+        return ShapeProblem("syntax error: Spark SQL could not read this as a condition")
+    said = str(detail.get("description"))
+    problem = f"unexpected {highlight!r}"
+    if "missing for" in said:
+        problem = f"something is missing after {highlight!r}"
+    elif said.startswith("Expecting"):
+        problem = f"expected {said.removeprefix('Expecting').strip()}"
+    start = min(max(0, end - len(highlight)), len(template))
+    return ShapeProblem(f"syntax error: {problem}", (start, max(end, start + 1)))
+
+
+class _Reader:
+    """Turns sqlglot's nodes into ours; keeps track of which literal is which."""
+
+    def __init__(self, shape: Shape, columns: Columns) -> None:
+        self.shape = shape
+        self.columns = columns
+        self.slots = shape.slot_starts()
+
+    def whole(self, select: exp.Expression) -> tree.Node:
+        where = select.args.get("where")
+        extra = [key for key, value in select.args.items() if value and key not in _SELECT_PARTS]
+        if not isinstance(select, exp.Select) or where is None or extra:
+            raise ShapeProblem("write the condition alone, without other parts of a query")
+        try:
+            return self.node(where.this)
+        except RecursionError:
+            raise ShapeProblem("the clause is nested too deeply") from None
+
+    def node(self, at: exp.Expression) -> tree.Node:
+        if isinstance(at, exp.Paren):
+            return self.node(at.this)
+        if isinstance(at, exp.And):
+            return tree.And(tuple(self.node(part) for part in at.flatten()))
+        if isinstance(at, exp.Or):
+            return tree.Or(tuple(self.node(part) for part in at.flatten()))
+        if isinstance(at, exp.Not):
+            return tree.Not(self.node(at.this))
+        if isinstance(at, exp.Boolean):
+            return tree.Constant(bool(at.this))
+        if isinstance(at, exp.Null):
+            return tree.Constant(None)
+        return self.atom(at)
+
+    def atom(self, at: exp.Expression) -> tree.Node:
+        if isinstance(at, exp.NEQ):
+            return tree.Not(self.comparison(at, Test.EQUAL))
+        if type(at) in _COMPARISONS:
+            return self.comparison(at, _COMPARISONS[type(at)])
+        if isinstance(at, exp.Between):
+            return self.between(at)
+        if isinstance(at, exp.In):
+            return self.membership(at)
+        if isinstance(at, exp.Is):
+            return self.is_test(at)
+        if type(at) in _TEXT_TESTS or isinstance(at, exp.Escape):
+            return self.text_test(at)
+        if isinstance(at, exp.ArrayContains):
+            return self.contains(at)
+        if self.is_column(at):
+            return Atom(self.boolean(at), Test.EQUAL, (True,))
+        if isinstance(at, exp.Anonymous):
+            return self.concept(at)
+        raise self.unsupported(at)
+
+    def comparison(self, at: exp.Expression, test: Test) -> tree.Node:
+        left, right = at.this, at.expression
+        if not self.is_column(left) and self.is_column(right):
+            left, right, test = right, left, _MIRRORED.get(test, test)
+        column = self.comparable(left)
+        if self.is_column(right):
+            raise self.problem("a column can be compared with a literal only", right)
+        operand = self.operand(right)
+        if test is Test.SAME and operand is None:
+            return Atom(column, Test.NULL)
+        return Atom(column, test, (operand,))
+
+    def between(self, at: exp.Between) -> tree.Node:
+        if at.args.get("symmetric"):
+            raise self.unsupported(at)
+        column = self.comparable(at.this)
+        low, high = self.operand(at.args["low"]), self.operand(at.args["high"])
+        return tree.And((Atom(column, Test.AT_LEAST, (low,)), Atom(column, Test.AT_MOST, (high,))))
+
+    def membership(self, at: exp.In) -> tree.Node:
+        members = at.args.get("expressions") or []
+        if not members or at.args.get("query") or at.args.get("unnest"):
+            raise self.problem("IN needs a list of literals", at)
+        column = self.comparable(at.this)
+        return Atom(column, Test.IN, tuple(self.operand(member) for member in members))
+
+    def is_test(self, at: exp.Is) -> tree.Node:
+        if isinstance(at.expression, exp.Null):
+            return Atom(self.column(at.this), Test.NULL)
+        if isinstance(at.expression, exp.Boolean):
+            return Atom(self.boolean(at.this), Test.SAME, (bool(at.expression.this),))
+        raise self.unsupported(at)
+
+    def text_test(self, at: exp.Expression, escape: tuple[Operand, ...] = ()) -> tree.Node:
+        if isinstance(at, exp.Escape):
+            escape, at = (self.text(at.expression),), at.this
+        if type(at) not in _TEXT_TESTS or at.args.get("flag"):
+            raise self.unsupported(at)
+        if at.args.get("negate"):
+            at.set("negate", None)
+            return tree.Not(self.text_test(at, escape))
+        test = _TEXT_TESTS[type(at)]
+        column = self.comparable(at.this)
+        if not is_text(column.type):
+            raise self.problem(
+                f"type mismatch: {test} tests a STRING, {column.name!r} is {column.sql_type}",
+                at.this,
+            )
+        return Atom(column, test, (self.text(at.expression), *escape))
+
+    def contains(self, at: exp.ArrayContains) -> tree.Node:
+        column = self.column(at.this)
+        if not column.repeated or not is_comparable(column.type):
+            raise self.problem(
+                f"type mismatch: array_contains tests an ARRAY of scalars, {column.name!r} is "
+                f"{column.sql_type}",
+                at.this,
+            )
+        element = self.operand(at.expression)
+        if element is None:
+            raise self.problem("array_contains cannot look for NULL", at.expression)
+        return Atom(column, Test.CONTAINS, (element,))
+
+    def concept(self, at: exp.Anonymous) -> tree.Node:
+        arguments = at.expressions
+        if len(arguments) != 1 or not self.is_column(arguments[0]):
+            raise self.problem(
+                f"the concept {at.name!r} takes one column, as in {at.name}(photo)", at
+            )
+        return Atom(self.column(arguments[0]), Test.CONCEPT, concept=at.name.lower())
+
+    # -- operands
+
+    def is_column(self, at: exp.Expression) -> bool:
+        return isinstance(at, exp.Column | exp.Dot)
+
+    def column(self, at: exp.Expression) -> Column:
+        if not self.is_column(at):
+            raise self.unsupported(at, "where a column is needed")
+        try:
+            return self.columns.find(tuple(part.name for part in at.parts))
+        except UnknownColumn as problem:
+            raise self.problem(str(problem), at) from None
+
+    def comparable(self, at: exp.Expression) -> Column:
+        column = self.column(at)
+        if column.repeated:
+            raise self.problem(
+                f"{column.name!r} is {column.sql_type}: test it with array_contains", at
+            )
+        if not is_comparable(column.type):
+            raise self.problem(f"{column.name!r} is {column.sql_type}: only IS NULL can test it", at)
+        if column.collation != UTF8_BINARY:
+            raise self.problem(
+                f"{column.name!r} has collation {column.collation}: only {UTF8_BINARY} is supported",
+                at,
+            )
+        return column
+
+    def boolean(self, at: exp.Expression) -> Column:
+        column = self.comparable(at)
+        if str(column.type) != "bool":
+            raise self.problem(
+                f"type mismatch: a condition must be BOOLEAN, {column.name!r} is {column.sql_type}",
+                at,
+            )
+        return column
+
+    def operand(self, at: exp.Expression) -> Operand:
+        if isinstance(at, exp.Paren):
+            return self.operand(at.this)
+        if isinstance(at, exp.Null):
+            return None
+        if isinstance(at, exp.Boolean):
+            return bool(at.this)
+        if isinstance(at, exp.Neg):
+            return self.negated(at)
+        if isinstance(at, exp.Cast) and at.to.this in _CASTS:
+            return self.cast(at)
+        if isinstance(at, exp.Literal):
+            return self.slot(at)
+        raise self.unsupported(at, "where a literal is needed")
+
+    def slot(self, at: exp.Literal) -> Slot:
+        number = self.slots[at.meta["start"] - _PREAMBLE]
+        return Slot(number, self.shape.kinds[number])
+
+    def negated(self, at: exp.Neg) -> Slot:
+        inner = self.operand(at.this)
+        if not isinstance(inner, Slot) or inner.kind in TEXT_KINDS or inner.cast:
+            raise self.unsupported(at)
+        return Slot(inner.number, inner.kind, not inner.negative)
+
+    def cast(self, at: exp.Cast) -> Slot:
+        return Slot(*self._text_slot(at.this), cast=_CASTS[at.to.this])
+
+    def text(self, at: exp.Expression) -> Slot | None:
+        if isinstance(at, exp.Null):
+            return None
+        return Slot(*self._text_slot(at))
+
+    def _text_slot(self, at: exp.Expression) -> tuple[int, str]:
+        slot = self.operand(at)
+        if not isinstance(slot, Slot) or slot.kind not in TEXT_KINDS or slot.cast:
+            raise self.problem("a string is needed here", at)
+        return slot.number, slot.kind
+
+    # -- problems
+
+    def problem(self, message: str, at: exp.Expression) -> ShapeProblem:
+        return ShapeProblem(message, _span(at))
+
+    def unsupported(self, at: exp.Expression, where: str = "") -> ShapeProblem:
+        what = f"{at.key} {where}".strip()
+        if isinstance(at, exp.Func):
+            what = f"the function {at.sql_name().lower()}() {where}".strip()
+        return self.problem(f"unsupported: {what}; supported are {SUPPORTED}", at)
+
+
+_SELECT_PARTS = frozenset(("kind", "expressions", "where", "operation_modifiers"))
+
+
+def _span(at: exp.Expression) -> tuple[int, int] | None:
+    """The part of the template that a node covers, as far as sqlglot remembers it."""
+    places = [node.meta for node in at.walk() if "start" in node.meta]
+    if not places:
+        return None
+    start = min(place["start"] for place in places) - _PREAMBLE
+    return start, max(place["end"] for place in places) + 1 - _PREAMBLE
