@@ -1,0 +1,180 @@
+"""Loops that turn Arrow buffers into codes; `packing` says what a code is.
+
+All take the buffers from before the array's offset, and an empty validity bitmap if nothing is
+null.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float64]
+
+NAN_KEY = np.int64((1 << 63) - 1)
+LOW_63_BITS = np.int64((1 << 63) - 1)
+
+
+@njit(cache=True, forceinline=True)
+def is_valid(valid: Bytes, at: int) -> bool:  # pragma: no cover
+    """Arrow's validity bit."""
+    return len(valid) == 0 or (valid[at >> 3] >> (at & 7)) & 1 == 1
+
+
+@njit(cache=True, forceinline=True)
+def code_of_place(place: int, found: bool) -> int:  # pragma: no cover
+    """The code of a key that is, or would be inserted, at a place among the boundaries."""
+    return 2 * place + 2 if found else 2 * place + 1
+
+
+@njit(cache=True, forceinline=True)
+def code_of_int(key: int, keys: Int64s) -> int:  # pragma: no cover
+    """Bisection without branches that depend on the data, but for the last."""
+    low, count = 0, len(keys)
+    while count > 0:
+        half = count >> 1
+        smaller = keys[low + half] < key
+        low = low + half + 1 if smaller else low
+        count = count - half - 1 if smaller else half
+    return code_of_place(low, low < len(keys) and keys[low] == key)
+
+
+@njit(cache=True)
+def code_presence(valid: Bytes, offset: int, out: Int32s) -> None:  # pragma: no cover
+    """0 for null, 1 for anything else: columns that only IS NULL tests."""
+    for i in range(len(out)):
+        out[i] = 1 if is_valid(valid, offset + i) else 0
+
+
+@njit(cache=True)
+def code_ints(
+    values: npt.NDArray[np.integer], valid: Bytes, offset: int, keys: Int64s, out: Int32s
+) -> None:  # pragma: no cover
+    """Codes of whole numbers, days, µs, unscaled decimals and Booleans."""
+    for i in range(len(out)):
+        if is_valid(valid, offset + i):
+            out[i] = code_of_int(np.int64(values[offset + i]), keys)
+        else:
+            out[i] = 0
+
+
+@njit(cache=True)
+def code_floats(
+    values: Floats, valid: Bytes, offset: int, keys: Int64s, out: Int32s
+) -> None:  # pragma: no cover
+    """Codes of doubles by `columns.float_key`."""
+    bits = values.view(np.int64)
+    for i in range(len(out)):
+        if not is_valid(valid, offset + i):
+            out[i] = 0
+            continue
+        key = bits[offset + i]
+        if np.isnan(values[offset + i]):
+            key = NAN_KEY
+        elif key < 0:
+            key = -(key & LOW_63_BITS)
+        out[i] = code_of_int(key, keys)
+
+
+@njit(cache=True, forceinline=True)
+def hash_bytes(data: Bytes, begin: int, end: int) -> int:  # pragma: no cover
+    """FNV-1a with its high bits folded down."""
+    h = np.uint64(14695981039346656037)
+    for i in range(begin, end):
+        h = (h ^ np.uint64(data[i])) * np.uint64(1099511628211)
+    return np.int64((h ^ (h >> np.uint64(29))) & np.uint64(0x7FFFFFFF))
+
+
+@njit(cache=True, forceinline=True)
+def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:  # pragma: no cover
+    """Whether two stretches are equal."""
+    for k in range(length):
+        if a[i + k] != b[j + k]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def hash_table(starts: Int64s, data: Bytes) -> Int32s:  # pragma: no cover
+    """Open addressing, at most half full: key number + 1, or 0 where free."""
+    count = len(starts) - 1
+    size = 2
+    while size < 2 * count:
+        size *= 2
+    slots = np.zeros(size, np.int32)
+    for key in range(count):
+        slot = hash_bytes(data, starts[key], starts[key + 1]) & (size - 1)
+        while slots[slot] != 0:
+            slot = (slot + 1) & (size - 1)
+        slots[slot] = key + 1
+    return slots
+
+
+@njit(cache=True, forceinline=True)
+def find_bytes(
+    text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes, slots: Int32s
+) -> int:  # pragma: no cover
+    """The number of the key that equals the text, or -1."""
+    mask = len(slots) - 1
+    slot = hash_bytes(text, begin, end) & mask
+    while slots[slot] != 0:
+        key = slots[slot] - 1
+        length = keys[key + 1] - keys[key]
+        if length == end - begin and same_bytes(text, begin, data, keys[key], length):
+            return key
+        slot = (slot + 1) & mask
+    return -1
+
+
+@njit(cache=True)
+def is_less(a: Bytes, i: int, m: int, b: Bytes, j: int, n: int) -> bool:  # pragma: no cover
+    """Whether the key of m bytes at a[i] comes before the text of n bytes at b[j]."""
+    for k in range(min(m, n)):
+        if a[i + k] != b[j + k]:
+            return a[i + k] < b[j + k]
+    return m < n
+
+
+@njit(cache=True)
+def place_of_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes) -> int:  # pragma: no cover
+    """How many keys come before the text."""
+    low, high = 0, len(keys) - 1
+    while low < high:
+        middle = (low + high) // 2
+        length = keys[middle + 1] - keys[middle]
+        if is_less(data, keys[middle], length, text, begin, end - begin):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def code_bytes(
+    starts: npt.NDArray[np.integer],
+    text: Bytes,
+    valid: Bytes,
+    offset: int,
+    keys: Int64s,
+    data: Bytes,
+    slots: Int32s,
+    ordered: bool,
+    out: Int32s,
+) -> None:  # pragma: no cover
+    """Codes of byte strings. Without order, what is no boundary may lie anywhere between them."""
+    for i in range(len(out)):
+        if not is_valid(valid, offset + i):
+            out[i] = 0
+            continue
+        begin, end = np.int64(starts[offset + i]), np.int64(starts[offset + i + 1])
+        key = find_bytes(text, begin, end, keys, data, slots)
+        if key >= 0:
+            out[i] = code_of_place(key, True)
+        elif ordered:
+            out[i] = code_of_place(place_of_bytes(text, begin, end, keys, data), False)
+        else:
+            out[i] = 1

@@ -1,0 +1,256 @@
+"""The Matcher: clauses → links, compiled once, immutable, memory-mapped.
+
+    subscriptions ─language─▶ clauses ─packing─▶ codes ─building─▶ access index
+    batch ─encoding─▶ codes ─kernels─▶ (row, link) ─texts─▶ what only a pattern decides
+
+Link i is row i of the table of subscriptions. A row satisfies a link if any clause of it holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Literal as Choice
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from caddis.errors import InvalidSubscriptions, SubscriptionError, SubscriptionTableError
+from caddis.language import ClauseTable, Concept, MatchesText, parse_all
+from caddis.matching import selectivity, storage
+from caddis.matching.building import AccessIndex, build
+from caddis.matching.encoding import BatchEncoder, ColumnCoder
+from caddis.matching.kernels import FIRST, KIND, TEXT, BatchArrays, in_row_order, match_batch
+from caddis.matching.packing import PackedClauses, pack
+from caddis.matching.texts import BatchTexts
+
+Int32s = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+OnInvalid = Choice["raise", "report"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a match did: how much was looked at for how many matches."""
+
+    events: int
+    matches: int
+    candidates: int
+    """(event, clause) pairs that shared an access token and were looked at."""
+    searches: int
+    """Texts that a pattern was searched in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Pairs of row and link number, each once, rows ascending."""
+
+    rows: Int32s
+    links: Int32s
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBatch:
+    """A batch in a matcher's codes, with the texts that its patterns may have to look at."""
+
+    arrays: BatchArrays
+    batch: pa.RecordBatch
+
+
+class Matcher:
+    """Decides which links a batch's rows satisfy.
+
+    >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
+    >>> wheres = ["city = 'Galway' AND price < 200", "price >= 100"]
+    >>> table = pa.table({"subscription_id": ["ann", "bo"], "where": wheres})
+    >>> matcher = Matcher.compile(table, schema)
+    >>> events = pa.record_batch({"city": ["Galway", "Cork"], "price": [150, 90]}, schema)
+    >>> matches = matcher.match(events)
+    >>> [(int(row), matcher.subscription_ids[link].as_py()) for row, link
+    ...  in zip(matches.rows, matches.links)]
+    [(0, 'ann'), (0, 'bo')]
+    """
+
+    def __init__(
+        self,
+        index: AccessIndex,
+        coders: list[ColumnCoder],
+        texts: list[MatchesText],
+        several: Bools,
+        subscription_ids: pa.Array,
+        invalid: tuple[SubscriptionError, ...] = (),
+    ) -> None:
+        self._index = index
+        self._encoder = BatchEncoder(coders)
+        self._texts = texts
+        self._several = several
+        self.subscription_ids = subscription_ids
+        self.invalid = invalid
+
+    @classmethod
+    def compile(
+        cls,
+        subscriptions: pa.Table,
+        schema: pa.Schema,
+        *,
+        timezone: str = "UTC",
+        sample: pa.RecordBatch | None = None,
+        on_invalid: OnInvalid = "raise",
+    ) -> Matcher:
+        """Compile a table of `subscription_id` and `where` for events of a schema.
+
+        timezone: the session's time zone, in which dates and times without one are read.
+        sample: some events, by which the rarest token of each clause is chosen.
+        on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
+        """
+        ids = subscription_ids_of(subscriptions)
+        clauses = parse_all(subscriptions["where"].to_pylist(), schema, timezone=timezone)
+        clauses = without_concepts(clauses)
+        errors = tuple(_named(error, ids[row].as_py()) for row, error in clauses.errors.items())
+        if errors and on_invalid == "raise":
+            raise InvalidSubscriptions(errors)
+        return cls.from_clauses(clauses, ids, sample=sample, invalid=errors)
+
+    @classmethod
+    def from_clauses(
+        cls,
+        clauses: ClauseTable,
+        subscription_ids: pa.Array,
+        *,
+        sample: pa.RecordBatch | None = None,
+        invalid: tuple[SubscriptionError, ...] = (),
+    ) -> Matcher:
+        """Build the index of clauses that are already parsed."""
+        packed = pack(clauses)
+        coders = [ColumnCoder.of(*pair) for pair in zip(packed.columns, packed.boundaries, strict=True)]
+        index = build(packed, _likelihood(packed, coders, sample))
+        counts = np.bincount(packed.owner, minlength=len(subscription_ids))
+        several = counts > 1 if np.any(counts > 1) else np.zeros(0, bool)
+        texts = packed.predicates.texts
+        return cls(index, coders, texts, several, subscription_ids, invalid)
+
+    def __len__(self) -> int:
+        return len(self.subscription_ids)
+
+    def match(self, batch: pa.RecordBatch) -> Matches:
+        """Which rows of a batch satisfy which links."""
+        return self.match_encoded(self.encode(batch))
+
+    def encode(self, batch: pa.RecordBatch) -> EncodedBatch:
+        """The first half of a match: values become codes."""
+        return EncodedBatch(self._encoder.encode(batch), batch)
+
+    def match_encoded(self, encoded: EncodedBatch) -> Matches:
+        """The second half of a match: codes find their clauses."""
+        index, texts = self._index, BatchTexts(encoded.batch)
+        arrays = self._with_patterns(encoded.arrays, texts)
+        found, tried = match_batch(
+            index.arrays, arrays, index.most_codes, index.first_pattern, index.everything
+        )
+        if self._texts:
+            found = found[self._decided(found, texts)]
+        rows, links = in_row_order(found, arrays.codes.shape[1], self._several)
+        report = Report(arrays.codes.shape[1], len(rows), int(tried), texts.searches)
+        return Matches(rows, links, report)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index, its columns' boundaries and the subscriptions' ids."""
+        arrays = [*self._index.arrays, self._several]
+        for coder in self._encoder.coders:
+            arrays += [coder.keys, coder.data, coder.slots]
+        return sum(array.nbytes for array in arrays) + self.subscription_ids.nbytes
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the matcher to a folder that `load` can map into memory."""
+        storage.save(
+            Path(folder), self._index, self._encoder.coders, self._texts, self._several, self.subscription_ids
+        )
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Matcher:
+        """Map a saved matcher into memory; processes that do so share one copy."""
+        return cls(*storage.load(Path(folder)))
+
+    def _with_patterns(self, arrays: BatchArrays, texts: BatchTexts) -> BatchArrays:
+        """The batch with the rows of each pattern that is an access token."""
+        patterns = self._index.patterns
+        if not len(patterns):
+            return arrays
+        numbers = self._index.arrays.predicates[patterns, FIRST]
+        rows = [texts.all_rows(self._texts[number]) for number in numbers]
+        starts = np.concatenate([[0], np.cumsum([len(found) for found in rows])]).astype(np.int64)
+        return arrays._replace(pattern_start=starts, pattern_rows=np.concatenate(rows))
+
+    def _decided(self, found: Int32s, texts: BatchTexts) -> Bools:
+        """Which of the found pairs stand, once the patterns in their rests are searched."""
+        arrays = self._index.arrays
+        keep = np.ones(len(found), bool)
+        undecided = np.flatnonzero(found[:, 2] >= 0)
+        places = found[undecided, 2]
+        for place in np.unique(places):
+            here = undecided[places == place]
+            for predicate in arrays.rest[place + 1 : place + 1 + arrays.rest[place]]:
+                if arrays.predicates[predicate, KIND] == TEXT:
+                    test = self._texts[arrays.predicates[predicate, FIRST]]
+                    keep[here] &= texts.holds(test, found[here, 0])
+        return keep
+
+
+def subscription_ids_of(subscriptions: pa.Table) -> pa.Array:
+    """The ids of a table of subscriptions, checked: there, not null, each once."""
+    for name in ("subscription_id", "where"):
+        if name not in subscriptions.column_names:
+            names = ", ".join(subscriptions.column_names)
+            raise SubscriptionTableError(f"subscriptions need a column {name!r}; they have {names}")
+    ids = subscriptions["subscription_id"].combine_chunks()
+    if ids.null_count:
+        raise SubscriptionTableError(f"{ids.null_count:,} subscriptions have a null subscription_id")
+    counts = ids.value_counts()
+    repeated = counts.filter(pa.compute.greater(counts.field("counts"), 1))
+    if len(repeated):
+        first = repeated.field("values")[0].as_py()
+        raise SubscriptionTableError(
+            f"{len(repeated):,} subscription_ids occur more than once, such as {first!r}"
+        )
+    return ids
+
+
+def without_concepts(clauses: ClauseTable) -> ClauseTable:
+    """The same clauses, with an error for each subscription that needs a model."""
+    concepts = {n: p for n, p in enumerate(clauses.predicates) if isinstance(p, Concept)}
+    if not concepts:
+        return clauses
+    asks = np.isin(clauses.members, list(concepts))
+    clause_of_member = np.repeat(np.arange(len(clauses.owner)), np.diff(clauses.starts))
+    errors = dict(clauses.errors)
+    for clause, member in zip(clause_of_member[asks], clauses.members[asks], strict=True):
+        concept = concepts[int(member)]
+        problem = f"the concept {concept.name}({concept.column.name}) needs a model, and there is none"
+        errors.setdefault(int(clauses.owner[clause]), SubscriptionError(problem, ""))
+    kept = ~np.isin(clauses.owner, list(errors))
+    lengths = np.diff(clauses.starts)
+    renumbered = np.cumsum([not isinstance(p, Concept) for p in clauses.predicates]) - 1
+    return replace(
+        clauses,
+        predicates=[p for p in clauses.predicates if not isinstance(p, Concept)],
+        owner=clauses.owner[kept],
+        starts=np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int64),
+        members=renumbered[clauses.members[np.repeat(kept, lengths)]].astype(np.int32),
+        errors=dict(sorted(errors.items())),
+    )
+
+
+def _likelihood(
+    packed: PackedClauses, coders: list[ColumnCoder], sample: pa.RecordBatch | None
+) -> npt.NDArray[np.float64]:
+    if sample is None or sample.num_rows == 0:
+        return selectivity.from_clauses(packed)
+    return selectivity.from_sample(packed, BatchEncoder(coders).encode(sample))
+
+
+def _named(error: SubscriptionError, subscription_id: object) -> SubscriptionError:
+    return SubscriptionError(error.problem, error.where, error.span, subscription_id)

@@ -1,0 +1,143 @@
+"""A matcher as a folder of arrays that are mapped into memory.
+
+    format.json       the version of this layout, and the few numbers
+    *.npy             one array each, uncompressed
+    columns.arrow     the columns' paths and types, as an Arrow schema
+    texts.json        the patterns
+    ids.arrow         the subscriptions' ids by link number
+
+Workers that load the same folder share its pages: the operating system keeps one copy.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from caddis.errors import IndexFolderError
+from caddis.language import Column, MatchesText, TextPattern
+from caddis.matching.building import AccessIndex
+from caddis.matching.encoding import ColumnCoder
+from caddis.matching.kernels import IndexArrays
+
+FORMAT = 1
+_CODER_ARRAYS = ("keys", "data", "slots")
+
+Parts = tuple[
+    AccessIndex, list[ColumnCoder], list[MatchesText], npt.NDArray[np.bool_], pa.Array
+]
+
+
+def save(
+    folder: Path,
+    index: AccessIndex,
+    coders: list[ColumnCoder],
+    texts: list[MatchesText],
+    several: npt.NDArray[np.bool_],
+    ids: pa.Array,
+) -> None:
+    """Write all parts of a matcher to a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in index.arrays._asdict().items():
+        np.save(folder / f"{name}.npy", array)
+    np.save(folder / "several.npy", several)
+    np.save(folder / "patterns.npy", index.patterns)
+    _save_coders(folder, coders)
+    _save_texts(folder, coders, texts)
+    table = pa.table({"subscription_id": ids})
+    with pa.OSFile(str(folder / "ids.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
+        out.write_table(table)
+    numbers = {
+        "format": FORMAT,
+        "most_codes": int(index.most_codes),
+        "first_pattern": int(index.first_pattern),
+        "everything": int(index.everything),
+    }
+    (folder / "format.json").write_text(json.dumps(numbers))
+
+
+def load(folder: Path) -> Parts:
+    """Map the parts of a matcher from a folder."""
+    try:
+        numbers = json.loads((folder / "format.json").read_text())
+    except (OSError, ValueError) as problem:
+        raise IndexFolderError(f"{folder} holds no matcher: {problem}") from None
+    if numbers["format"] != FORMAT:
+        raise IndexFolderError(
+            f"{folder} has format {numbers['format']}, this version reads {FORMAT}: compile it anew"
+        )
+    try:
+        arrays = IndexArrays(*(_mapped(folder, name) for name in IndexArrays._fields))
+        index = AccessIndex(
+            arrays,
+            numbers["most_codes"],
+            _mapped(folder, "patterns"),
+            numbers["first_pattern"],
+            numbers["everything"],
+        )
+        coders = _load_coders(folder)
+        return index, coders, _load_texts(folder, coders), _mapped(folder, "several"), _load_ids(folder)
+    except (OSError, ValueError, pa.ArrowException) as problem:
+        raise IndexFolderError(f"{folder} is damaged: {problem}; compile it anew") from None
+
+
+def _mapped(folder: Path, name: str) -> npt.NDArray[np.generic]:
+    """The array as a plain read-only view of the mapped file."""
+    path = folder / f"{name}.npy"
+    array = np.load(path)  if path.stat().st_size <= 256 else np.load(path, mmap_mode="r")
+    array.flags.writeable = False
+    return np.asarray(array)
+
+
+def _save_coders(folder: Path, coders: list[ColumnCoder]) -> None:
+    fields = [
+        pa.field(
+            json.dumps(coder.column.path),
+            pa.list_(coder.column.type) if coder.column.repeated else coder.column.type,
+            metadata={"ordered": str(int(coder.ordered))},
+        )
+        for coder in coders
+    ]
+    (folder / "columns.arrow").write_bytes(pa.schema(fields).serialize().to_pybytes())
+    for name in _CODER_ARRAYS:
+        arrays = [getattr(coder, name) for coder in coders]
+        empty = np.zeros(0, {"keys": np.int64, "data": np.uint8, "slots": np.int32}[name])
+        np.save(folder / f"coder_{name}.npy", np.concatenate([empty, *arrays]))
+        ends = np.cumsum([0, *map(len, arrays)])
+        np.save(folder / f"coder_{name}_start.npy", ends.astype(np.int64))
+
+
+def _load_coders(folder: Path) -> list[ColumnCoder]:
+    schema = pa.ipc.read_schema(pa.py_buffer((folder / "columns.arrow").read_bytes()))
+    arrays = {name: _mapped(folder, f"coder_{name}") for name in _CODER_ARRAYS}
+    starts = {name: _mapped(folder, f"coder_{name}_start") for name in _CODER_ARRAYS}
+    coders = []
+    for at, field in enumerate(schema):
+        repeated = pa.types.is_list(field.type)
+        column = Column(tuple(json.loads(field.name)), field.type.value_type if repeated else field.type, repeated)
+        parts = [arrays[name][starts[name][at] : starts[name][at + 1]] for name in _CODER_ARRAYS]
+        coders.append(ColumnCoder(column, field.metadata[b"ordered"] == b"1", *parts))
+    return coders
+
+
+def _save_texts(folder: Path, coders: list[ColumnCoder], texts: list[MatchesText]) -> None:
+    places = {coder.column: at for at, coder in enumerate(coders)}
+    rows = [[places[t.column], t.pattern.regex, t.pattern.fold, t.negated] for t in texts]
+    (folder / "texts.json").write_text(json.dumps(rows))
+
+
+def _load_texts(folder: Path, coders: list[ColumnCoder]) -> list[MatchesText]:
+    rows = json.loads((folder / "texts.json").read_text())
+    return [
+        MatchesText(coders[place].column, TextPattern(regex, fold), negated)
+        for place, regex, fold, negated in rows
+    ]
+
+
+def _load_ids(folder: Path) -> pa.Array:
+    with pa.memory_map(str(folder / "ids.arrow")) as source:
+        return pa.ipc.open_file(source).read_all()["subscription_id"].combine_chunks()
