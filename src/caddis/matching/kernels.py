@@ -90,7 +90,7 @@ def sort_by_code(codes: Int32s, rows: Int32s, limit: int) -> tuple[Int32s, Int32
             starts[((codes[i] >> shift) & 2047) + 1] += 1
         for digit in range(2048):
             starts[digit + 1] += starts[digit]
-        next_codes, next_rows = np.empty_like(codes), np.empty_like(rows)
+        next_codes, next_rows = np.empty(count, np.int32), np.empty(count, np.int32)
         for i in range(count):
             digit = (codes[i] >> shift) & 2047
             place = starts[digit]
@@ -104,15 +104,22 @@ def sort_by_code(codes: Int32s, rows: Int32s, limit: int) -> tuple[Int32s, Int32
 
 
 @njit(cache=True)
+def first_numbers(count: int) -> Int32s:  # pragma: no cover
+    """0, 1, 2, ..."""
+    numbers = np.empty(count, np.int32)
+    for i in range(count):
+        numbers[i] = i
+    return numbers
+
+
+@njit(cache=True)
 def rows_of_column(batch: BatchArrays, column: int) -> tuple[Int32s, Int32s]:  # pragma: no cover
     """Codes of a column and the rows that carry them; for arrays, of its elements."""
-    base = batch.element_base[column]
+    base, count = batch.element_base[column], batch.codes.shape[1]
     if base < 0:
-        codes = batch.codes[column].copy()
-        return codes, np.arange(len(codes)).astype(np.int32)
-    count = batch.codes.shape[1]
+        return batch.codes[column], first_numbers(count)
     first = batch.element_start[base]
-    codes = batch.elements[first : batch.element_start[base + count]].copy()
+    codes = batch.elements[first : batch.element_start[base + count]]
     rows = np.empty(len(codes), np.int32)
     for row in range(count):
         for e in range(batch.element_start[base + row], batch.element_start[base + row + 1]):
@@ -154,9 +161,24 @@ def within(code: int, low: int, span: int) -> bool:  # pragma: no cover
 @njit(cache=True)
 def enlarged(out: Int32s, used: int, more: int) -> Int32s:  # pragma: no cover
     """A larger copy of the buffer, with room for more rows."""
-    larger = np.empty((max(2 * len(out), used + more), 3), np.int32)
-    larger[:used] = out[:used]
+    larger = np.empty((2 * len(out) + more, 3), np.int32)
+    for i in range(used):
+        for j in range(3):
+            larger[i, j] = out[i, j]
     return larger
+
+
+@njit(cache=True)
+def first_at_least(sorted_codes: Int32s, code: int) -> int:  # pragma: no cover
+    """Where the first code that is not below `code` stands."""
+    low, high = 0, len(sorted_codes)
+    while low < high:
+        middle = (low + high) >> 1
+        if sorted_codes[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit(cache=True)
@@ -176,7 +198,7 @@ def filter_rows(
             hits[i] = rows[i]
         return len(rows)
     if kind == OWN_FILTER:
-        for i in range(np.searchsorted(own, low), len(rows)):
+        for i in range(first_at_least(own, low), len(rows)):
             if own[i] > low + span:
                 break
             hits[found] = rows[i]
@@ -280,6 +302,15 @@ def visit_node(
 
 
 @njit(cache=True)
+def has_nodes(node_base: Int64s, column: int) -> bool:  # pragma: no cover
+    """Whether any clause is posted under a token of the column."""
+    for level in range(node_base.shape[1]):
+        if node_base[column, level] >= 0:
+            return True
+    return False
+
+
+@njit(cache=True)
 def visit_column(
     index: IndexArrays,
     batch: BatchArrays,
@@ -291,6 +322,8 @@ def visit_column(
 ) -> tuple[Int32s, int]:  # pragma: no cover
     """All access tokens of a column that occur in the batch."""
     node_runs, runs, groups, entries = index.node_runs, index.runs, index.groups, index.entries
+    if not has_nodes(index.node_base, column):
+        return out, used
     own, rows = rows_of_column(batch, column)
     own, rows = sort_by_code(own, rows, len(slots))
     starts = distinct_starts(own, without_repeats(own, rows))
@@ -376,8 +409,9 @@ def decide(
                 holds = predicate_holds(
                     predicates[rest[r]], row, intervals, codes, base, starts, elements
                 )
-                answer = REFUSED if holds == REFUSED else max(answer, holds)
-                if answer == REFUSED:
+                if holds != ACCEPTED:
+                    answer = holds
+                if holds == REFUSED:
                     break
         out[kept, 0] = row
         out[kept, 1] = entries[entry, ENTRY_LINK]
@@ -395,15 +429,16 @@ def match_batch(
     Pattern node p has number `first_pattern` + p; the node `everything` holds what has no token.
     """
     count = batch.codes.shape[1]
-    slots = np.full(most_codes + 1, -1, np.int32)
-    hits = np.empty(max(count, len(batch.elements)) + 1, np.int32)
-    out = np.empty((max(1024, 8 * count), 3), np.int32)
+    slots = np.empty(most_codes + 1, np.int32)
+    for code in range(len(slots)):
+        slots[code] = -1
+    hits = np.empty(count + len(batch.elements) + 1, np.int32)
+    out = np.empty((1024 + 8 * count, 3), np.int32)
     used = 0
     for column in range(batch.codes.shape[0]):
-        if np.any(index.node_base[column] >= 0):
-            out, used = visit_column(index, batch, column, slots, hits, out, used)
+        out, used = visit_column(index, batch, column, slots, hits, out, used)
     for p in range(len(batch.pattern_start)):
-        node, rows = everything, np.arange(count).astype(np.int32)
+        node, rows = everything, first_numbers(count)
         if p < len(batch.pattern_start) - 1:
             node = first_pattern + p
             rows = batch.pattern_rows[batch.pattern_start[p] : batch.pattern_start[p + 1]]
@@ -440,7 +475,9 @@ def in_row_order(
 def _each_once(
     rows: Int32s, links: Int32s, several: npt.NDArray[np.bool_]
 ) -> tuple[Int32s, Int32s]:  # pragma: no cover
-    seen = np.full(len(several), -1, np.int32)
+    seen = np.empty(len(several), np.int32)
+    for link in range(len(seen)):
+        seen[link] = -1
     kept = 0
     for i in range(len(rows)):
         link = links[i]
@@ -451,4 +488,4 @@ def _each_once(
         rows[kept] = rows[i]
         links[kept] = link
         kept += 1
-    return rows[:kept].copy(), links[:kept].copy()
+    return rows[:kept], links[:kept]

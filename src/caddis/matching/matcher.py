@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from caddis.errors import InvalidSubscriptions, SubscriptionError, SubscriptionTableError
-from caddis.language import ClauseTable, Concept, MatchesText, parse_all
+from caddis.language import ClauseTable, Column, Concept, MatchesText, parse_all
 from caddis.matching import selectivity, storage
 from caddis.matching.building import AccessIndex, build
 from caddis.matching.encoding import BatchEncoder, ColumnCoder
@@ -155,6 +155,11 @@ class Matcher:
         rows, links = in_row_order(found, arrays.codes.shape[1], self._several)
         report = Report(arrays.codes.shape[1], len(rows), int(tried), texts.searches)
         return Matches(rows, links, report)
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns that some predicate tests."""
+        return [coder.column for coder in self._encoder.coders]
 
     @property
     def nbytes(self) -> int:

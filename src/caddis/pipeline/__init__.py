@@ -1,0 +1,6 @@
+"""Everything that imports pyspark: `match`, the store that it follows, and sessions."""
+
+from caddis.pipeline.matching import MatchResult, match
+from caddis.pipeline.store import SubscriptionStore
+
+__all__ = ["MatchResult", "SubscriptionStore", "match"]

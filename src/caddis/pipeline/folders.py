@@ -1,0 +1,131 @@
+"""Versions of a set of subscriptions as folders, with one pointer to the current one.
+
+    store/
+      store.json            format, time zone
+      events.schema         the Arrow schema of the events
+      CURRENT               the name of the current version: one line, replaced atomically
+      versions/00000012/    manifest.json: segments, oldest first; <segment>.removed.npy: dead links
+      segments/00000007/    a compiled Matcher, and subscriptions.arrow: its ids and WHERE texts
+
+Nothing is ever changed in place: a reader sees the old version or the new one, never a mix. What
+no kept version mentions is deleted; a reader that has it mapped goes on undisturbed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from caddis.errors import IndexFolderError
+
+Int32s = npt.NDArray[np.int32]
+
+KEPT_VERSIONS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Segments by name, oldest first, with the numbers of the links that are no more."""
+
+    name: str
+    segments: tuple[str, ...]
+    removed: dict[str, Int32s]
+
+
+class VersionFolder:
+    """Reads and publishes versions; knows nothing of what is in a segment."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def current_name(self) -> str:
+        """The name of the current version."""
+        try:
+            return (self.root / "CURRENT").read_text().strip()
+        except FileNotFoundError:
+            raise IndexFolderError(
+                f"{self.root} is no subscription store, or this machine does not see it: it must lie "
+                "where the driver and every worker can read it"
+            ) from None
+
+    def current(self) -> Version:
+        """The current version; if it is replaced and deleted meanwhile, the next one."""
+        name = self.current_name
+        try:
+            return self._read(name)
+        except FileNotFoundError:
+            if self.current_name == name:
+                raise IndexFolderError(f"{self.root}: version {name} is damaged") from None
+            return self.current()
+
+    def version(self, name: str) -> Version:
+        """A version by its name."""
+        try:
+            return self._read(name)
+        except FileNotFoundError:
+            raise IndexFolderError(
+                f"{self.root}: version {name} is gone; only the last {KEPT_VERSIONS} are kept"
+            ) from None
+
+    def publish(self, segments: tuple[str, ...], removed: dict[str, Int32s]) -> Version:
+        """Write a new version and point to it."""
+        version = Version(f"{self._last_number('versions') + 1:08}", segments, removed)
+        folder = self.root / "versions" / version.name
+        folder.mkdir(parents=True)
+        for segment, links in removed.items():
+            np.save(folder / f"{segment}.removed.npy", links)
+        (folder / "manifest.json").write_text(json.dumps({"segments": segments}))
+        pointer = self.root / "CURRENT.new"
+        with pointer.open("w") as out:
+            out.write(version.name + "\n")
+            out.flush()
+            os.fsync(out.fileno())
+        pointer.replace(self.root / "CURRENT")
+        self._delete_unused()
+        return version
+
+    def segment(self, name: str) -> Path:
+        """The folder of a segment."""
+        return self.root / "segments" / name
+
+    def new_segment(self) -> str:
+        """A name that no segment has had."""
+        return f"{self._last_number('segments') + 1:08}"
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Only one process writes at a time; the others wait."""
+        with (self.root / "LOCK").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _read(self, name: str) -> Version:
+        folder = self.root / "versions" / name
+        segments = tuple(json.loads((folder / "manifest.json").read_text())["segments"])
+        files = {segment: folder / f"{segment}.removed.npy" for segment in segments}
+        removed = {segment: np.load(file) for segment, file in files.items() if file.exists()}
+        return Version(name, segments, removed)
+
+    def _last_number(self, kind: str) -> int:
+        folder = self.root / kind
+        return max((int(one.name) for one in folder.iterdir()), default=0) if folder.exists() else 0
+
+    def _delete_unused(self) -> None:
+        versions = sorted((self.root / "versions").iterdir())
+        for old in versions[:-KEPT_VERSIONS]:
+            shutil.rmtree(old)
+        used = {s for version in versions[-KEPT_VERSIONS:] for s in self._read(version.name).segments}
+        newest = f"{self._last_number('segments'):08}"
+        for segment in (self.root / "segments").iterdir():
+            if segment.name not in used and segment.name != newest:
+                shutil.rmtree(segment)

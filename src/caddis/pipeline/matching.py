@@ -1,0 +1,157 @@
+"""`match`: a DataFrame of events against subscriptions, batch or streaming.
+
+Everything happens in one Arrow operator over a versioned folder (`store`), so the call is the same
+on a laptop, on a cluster and through Spark Connect: no jar, no SparkContext, no JVM object.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from os import PathLike
+from pathlib import Path
+from typing import Literal, NamedTuple, overload
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import DataType, StringType, StructField, StructType
+
+from caddis.errors import EventError, SubscriptionError, SubscriptionTableError
+from caddis.matching import OnInvalid
+from caddis.pipeline.schemas import arrow_schema, spark_type
+from caddis.pipeline.store import SubscriptionStore
+from caddis.pipeline.worker import MatchOperator
+
+Subscriptions = DataFrame | pa.Table | SubscriptionStore
+
+
+class MatchResult(NamedTuple):
+    """What `match` returns with on_invalid="report"."""
+
+    matches: DataFrame
+    """The event's key and `subscription_id`."""
+    invalid: DataFrame
+    """`subscription_id` and `error`, for each subscription that could not be used."""
+
+
+@overload
+def match(
+    events: DataFrame,
+    subscriptions: Subscriptions,
+    *,
+    event_key: str = ...,
+    on_invalid: Literal["raise"] = ...,
+    index_dir: str | PathLike[str] | None = ...,
+) -> DataFrame: ...
+
+
+@overload
+def match(
+    events: DataFrame,
+    subscriptions: Subscriptions,
+    *,
+    event_key: str = ...,
+    on_invalid: Literal["report"],
+    index_dir: str | PathLike[str] | None = ...,
+) -> MatchResult: ...
+
+
+def match(
+    events: DataFrame,
+    subscriptions: Subscriptions,
+    *,
+    event_key: str = "event_id",
+    on_invalid: OnInvalid = "raise",
+    index_dir: str | PathLike[str] | None = None,
+) -> DataFrame | MatchResult:
+    """Which event matches which subscription, as Spark SQL would decide each WHERE clause.
+
+    events: a batch or streaming DataFrame with a key column.
+    subscriptions: a table with `subscription_id` and `where`; or a SubscriptionStore, whose new
+        versions a streaming match follows without a restart.
+    on_invalid: "raise" InvalidSubscriptions, or "report" the bad ones beside the matches.
+    index_dir: where the compiled subscriptions are kept; on a cluster of several machines, a
+        folder that the driver and all workers see. By default a temporary folder.
+    """
+    _check_key(events, event_key)
+    store, errors = _store(events, subscriptions, on_invalid, index_dir)
+    follow = events.isStreaming and isinstance(subscriptions, SubscriptionStore)
+    version = None if follow else store.version
+    id_type = spark_type(store.id_type)
+    known = [column for column in store.columns(version) if column in events.columns]
+    columns = dict.fromkeys([event_key, *known])
+    schema = StructType(
+        [
+            StructField(event_key, events.schema[event_key].dataType, nullable=False),
+            StructField("subscription_id", id_type, nullable=False),
+        ]
+    )
+    operator = MatchOperator(str(store.path), event_key, version)
+    matches = events.select(*map(_quoted, columns)).mapInArrow(operator, schema)
+    return matches if on_invalid == "raise" else MatchResult(matches, _report(events, errors, id_type))
+
+
+def _check_key(events: DataFrame, event_key: str) -> None:
+    if event_key not in events.columns:
+        names = ", ".join(events.columns)
+        raise EventError(f"events have no column {event_key!r} for their key; they have {names}")
+    if event_key == "subscription_id":
+        raise EventError("the events' key cannot be named 'subscription_id'; rename it")
+
+
+def _store(
+    events: DataFrame,
+    subscriptions: Subscriptions,
+    on_invalid: OnInvalid,
+    index_dir: str | PathLike[str] | None,
+) -> tuple[SubscriptionStore, tuple[SubscriptionError, ...]]:
+    """A store that holds the subscriptions, and what is wrong with the others."""
+    timezone = events.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    schema = arrow_schema(events.schema, timezone)
+    if isinstance(subscriptions, SubscriptionStore):
+        _check_fits(subscriptions, schema)
+        return subscriptions, ()
+    table = subscriptions if isinstance(subscriptions, pa.Table) else _collected(subscriptions)
+    store = SubscriptionStore.create(_new_folder(index_dir), schema, timezone=timezone)
+    return store, store.add(table, on_invalid=on_invalid)
+
+
+def _check_fits(store: SubscriptionStore, schema: pa.Schema) -> None:
+    """Columns of the same name must have the same type; a store may know more columns."""
+    for field in store.schema:
+        at = schema.get_field_index(field.name)
+        if at >= 0 and schema.field(at).type != field.type:
+            raise EventError(
+                f"column {field.name!r} is {schema.field(at).type} in the events, and the store was "
+                f"made for {field.type}"
+            )
+
+
+def _collected(subscriptions: DataFrame) -> pa.Table:
+    missing = {"subscription_id", "where"} - set(subscriptions.columns)
+    if missing:
+        raise SubscriptionTableError(
+            f"subscriptions need a column {min(missing)!r}; they have {', '.join(subscriptions.columns)}"
+        )
+    return subscriptions.select("subscription_id", "where").toArrow()
+
+
+def _new_folder(index_dir: str | PathLike[str] | None) -> Path:
+    """A folder of our own; below the system's temporary folder it goes with the process."""
+    if index_dir is not None:
+        Path(index_dir).mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="caddis-", dir=index_dir))
+    if index_dir is None:
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _quoted(column: str) -> str:
+    return "`" + column.replace("`", "``") + "`"
+
+
+def _report(events: DataFrame, errors: tuple[SubscriptionError, ...], id_type: DataType) -> DataFrame:
+    fields = [StructField("subscription_id", id_type), StructField("error", StringType())]
+    rows = [(error.subscription_id, str(error)) for error in errors]
+    return events.sparkSession.createDataFrame(rows, StructType(fields))

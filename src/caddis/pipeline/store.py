@@ -1,0 +1,241 @@
+"""Subscriptions that come and go: `SubscriptionStore`, and how workers follow it.
+
+A store is a log of immutable segments, each a compiled Matcher. Adding a subscription to a million
+compiles one; small segments are merged into larger ones, so that their number stays logarithmic
+and the cost of a change is amortised. A subscription that is replaced or removed is only marked
+dead in its old segment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from caddis.errors import IndexFolderError, SubscriptionError, SubscriptionTableError
+from caddis.matching import Matcher, OnInvalid
+from caddis.pipeline.folders import Version, VersionFolder
+
+Int32s = npt.NDArray[np.int32]
+
+FORMAT = 1
+TEXTS = "subscriptions.arrow"
+MERGE_RATIO = 4
+"""A segment is merged into the one before it unless that one is this many times as large."""
+
+
+class SubscriptionStore:
+    """A versioned folder of subscriptions that a running match follows.
+
+    >>> import tempfile
+    >>> schema = pa.schema([("city", pa.string())])
+    >>> store = SubscriptionStore.create(tempfile.mkdtemp() + "/store", schema)
+    >>> added = store.add(pa.table({"subscription_id": ["ann"], "where": ["city = 'Galway'"]}))
+    >>> len(store)
+    1
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path).absolute()
+        self._folder = VersionFolder(self.path)
+        try:
+            settings = json.loads((self.path / "store.json").read_text())
+            schema = (self.path / "events.schema").read_bytes()
+        except OSError:
+            raise IndexFolderError(f"{self.path} is no subscription store") from None
+        if settings["format"] != FORMAT:
+            raise IndexFolderError(
+                f"{self.path} has format {settings['format']}, this version reads {FORMAT}"
+            )
+        self.timezone: str = settings["timezone"]
+        self.schema: pa.Schema = pa.ipc.read_schema(pa.py_buffer(schema))
+
+    @classmethod
+    def create(
+        cls, path: str | PathLike[str], schema: pa.Schema, *, timezone: str = "UTC"
+    ) -> SubscriptionStore:
+        """A new, empty store for events of a schema. An existing store is not overwritten."""
+        root = Path(path).absolute()
+        if (root / "CURRENT").exists():
+            raise IndexFolderError(f"{root} is a subscription store already; open it instead")
+        (root / "segments").mkdir(parents=True)
+        (root / "events.schema").write_bytes(schema.serialize().to_pybytes())
+        (root / "store.json").write_text(json.dumps({"format": FORMAT, "timezone": timezone}))
+        VersionFolder(root).publish((), {})
+        return cls(root)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> SubscriptionStore:
+        """An existing store."""
+        return cls(path)
+
+    @property
+    def version(self) -> str:
+        """The name of the current version."""
+        return self._folder.current_name
+
+    def __len__(self) -> int:
+        version = self._folder.current()
+        return sum(self._live_size(version, segment) for segment in version.segments)
+
+    def subscriptions(self) -> pa.Table:
+        """All current subscriptions, with their WHERE texts."""
+        version = self._folder.current()
+        empty = pa.table({"subscription_id": pa.array([], self.id_type), "where": pa.array([], pa.string())})
+        return pa.concat_tables([empty, *(self._live(version, s) for s in version.segments)])
+
+    def add(
+        self,
+        subscriptions: pa.Table,
+        *,
+        sample: pa.RecordBatch | None = None,
+        on_invalid: OnInvalid = "raise",
+    ) -> tuple[SubscriptionError, ...]:
+        """Add subscriptions, or replace those of the same id, in one new version.
+
+        With on_invalid="report" the bad ones are returned and change nothing; the good are added.
+        """
+        matcher = Matcher.compile(
+            subscriptions, self.schema, timezone=self.timezone, sample=sample, on_invalid=on_invalid
+        )
+        ids = matcher.subscription_ids
+        bad = _places(ids, [error.subscription_id for error in matcher.invalid])
+        with self._folder.writing():
+            version = self._folder.current()
+            self._check_id_type(version, ids.type)
+            good = ids.filter(pa.array(~np.isin(np.arange(len(ids)), bad)))
+            removed = self._without(version, good)
+            name = self._write(matcher, subscriptions)
+            if len(bad):
+                removed[name] = bad
+            self._publish((*version.segments, name), removed)
+        return matcher.invalid
+
+    def remove(self, subscription_ids: Iterable[object]) -> int:
+        """Remove subscriptions by their ids, in one new version; how many there were."""
+        with self._folder.writing():
+            version = self._folder.current()
+            ids = pa.array(list(subscription_ids), self.id_type)
+            removed = self._without(version, ids)
+            gone = sum(map(len, removed.values())) - sum(map(len, version.removed.values()))
+            if gone:
+                self._publish(version.segments, removed)
+        return gone
+
+    def columns(self, version_name: str | None = None) -> list[str]:
+        """The events' columns that matching reads: of one version, or of any that may come."""
+        if version_name is None:
+            return [field.name for field in self.schema]
+        used = set()
+        for segment in self._folder.version(version_name).segments:
+            used |= {column.path[0] for column in Matcher.load(self._folder.segment(segment)).columns}
+        return [field.name for field in self.schema if field.name in used]
+
+    def _publish(self, segments: tuple[str, ...], removed: dict[str, Int32s]) -> None:
+        """Merge what has become small against its successors, then publish."""
+        draft = Version("", segments, removed)
+        sizes = [self._live_size(draft, segment) for segment in segments]
+        total, kept = sizes[-1], len(segments) - 1
+        while kept and sizes[kept - 1] <= MERGE_RATIO * total:
+            kept -= 1
+            total += sizes[kept]
+        if kept < len(segments) - 1:
+            table = pa.concat_tables([self._live(draft, segment) for segment in segments[kept:]])
+            matcher = Matcher.compile(table, self.schema, timezone=self.timezone)
+            segments = (*segments[:kept], self._write(matcher, table))
+        self._folder.publish(segments, {s: links for s, links in removed.items() if s in segments})
+
+    def _write(self, matcher: Matcher, subscriptions: pa.Table) -> str:
+        name = self._folder.new_segment()
+        folder = self._folder.segment(name)
+        matcher.save(folder)
+        table = subscriptions.select(["subscription_id", "where"])
+        with pa.OSFile(str(folder / TEXTS), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
+            out.write_table(table)
+        return name
+
+    def _without(self, version: Version, ids: pa.Array) -> dict[str, Int32s]:
+        """The dead links of each segment, if these ids die."""
+        removed = {}
+        for segment in version.segments:
+            dead = version.removed.get(segment, np.zeros(0, np.int32))
+            dead = np.union1d(dead, _places(self._texts(segment)["subscription_id"], ids))
+            if len(dead):
+                removed[segment] = dead.astype(np.int32)
+        return removed
+
+    def _live(self, version: Version, segment: str) -> pa.Table:
+        table = self._texts(segment)
+        live = np.ones(len(table), bool)
+        live[version.removed.get(segment, np.zeros(0, np.int32))] = False
+        return table.filter(pa.array(live))
+
+    def _live_size(self, version: Version, segment: str) -> int:
+        return len(self._texts(segment)) - len(version.removed.get(segment, ()))
+
+    def _texts(self, segment: str) -> pa.Table:
+        with pa.memory_map(str(self._folder.segment(segment) / TEXTS)) as source:
+            return pa.ipc.open_file(source).read_all()
+
+    @property
+    def id_type(self) -> pa.DataType:
+        """The type of the subscriptions' ids: that of the first that were added."""
+        segments = self._folder.current().segments
+        return self._texts(segments[0]).schema.field(0).type if segments else pa.string()
+
+    def _check_id_type(self, version: Version, type_: pa.DataType) -> None:
+        if version.segments and self.id_type != type_:
+            raise SubscriptionTableError(
+                f"the store's subscription_ids are {self.id_type}, these are {type_}"
+            )
+
+
+class StoreReader:
+    """Matches batches against a version of a store; keeps its segments loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self._folder = VersionFolder(path)
+        self._version: Version | None = None
+        self._segments: dict[str, Matcher] = {}
+
+    def use(self, version_name: str | None) -> None:
+        """Turn to a version, or to the current one; what is loaded already stays."""
+        name = version_name or self._folder.current_name
+        if self._version is not None and self._version.name == name:
+            return
+        version = self._folder.version(name) if version_name else self._folder.current()
+        self._segments = {
+            segment: self._segments.get(segment) or Matcher.load(self._folder.segment(segment))
+            for segment in version.segments
+        }
+        self._version = version
+
+    def match(self, batch: pa.RecordBatch) -> list[tuple[Int32s, pa.Array]]:
+        """Rows and the ids of the subscriptions they match, segment by segment."""
+        assert self._version is not None
+        found = []
+        for segment, matcher in self._segments.items():
+            matches = matcher.match(batch)
+            rows, links = matches.rows, matches.links
+            dead = self._version.removed.get(segment)
+            if dead is not None:
+                alive = np.ones(len(matcher), bool)
+                alive[dead] = False
+                rows, links = rows[alive[links]], links[alive[links]]
+            if len(rows):
+                found.append((rows, matcher.subscription_ids.take(pa.array(links))))
+        return found
+
+
+def _places(ids: pa.Array | pa.ChunkedArray, wanted: pa.Array | list[object]) -> Int32s:
+    """Where the wanted ids stand among ids."""
+    if not isinstance(wanted, pa.Array):
+        wanted = pa.array(wanted, ids.type)
+    found = pc.is_in(ids, wanted.cast(ids.type))
+    return np.flatnonzero(found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy()).astype(np.int32)

@@ -1,0 +1,90 @@
+"""What runs in Spark's Python workers: batches in, matches out.
+
+The operator that is shipped holds two strings. A worker process keeps one reader a store, whose
+segments are mapped from files: nothing large is pickled, and nothing is loaded twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from caddis.errors import EventError
+from caddis.pipeline.store import StoreReader
+
+ROWS_AT_A_TIME = 32_768
+BYTES_AT_A_TIME = 64 << 20
+"""Batches are joined up to one of these sizes: an index is gone through once for each."""
+
+_readers: dict[str, StoreReader] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOperator:
+    """Called by `mapInArrow` once a task.
+
+    version: the version to match with; None to turn to the current one at each task, which is
+    how a streaming match follows new versions without a restart.
+    """
+
+    store: str
+    event_key: str
+    version: str | None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The matches of one task's events."""
+        reader = _readers.setdefault(self.store, StoreReader(Path(self.store)))
+        reader.use(self.version)
+        keys = _KeyCheck(self.event_key)
+        for batch in joined(batches):
+            key = batch.column(self.event_key)
+            keys.see(key)
+            for rows, ids in reader.match(batch):
+                found = {self.event_key: key.take(pa.array(rows)), "subscription_id": ids}
+                yield pa.record_batch(found)
+        keys.finish()
+
+
+def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in larger batches."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        rows, size = sum(b.num_rows for b in waiting), sum(b.nbytes for b in waiting)
+        if rows >= ROWS_AT_A_TIME or size >= BYTES_AT_A_TIME:
+            yield _one(waiting)
+            waiting = []
+    if waiting:
+        yield _one(waiting)
+
+
+def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+class _KeyCheck:
+    """Refuses null keys at once, and keys that occur twice in a partition when it ends."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.seen: list[pa.Array] = []
+
+    def see(self, keys: pa.Array) -> None:
+        if keys.null_count:
+            raise EventError(f"{keys.null_count:,} events have a null {self.name!r}")
+        self.seen.append(keys)
+
+    def finish(self) -> None:
+        keys = pa.chunked_array(self.seen) if self.seen else pa.chunked_array([], pa.int64())
+        if pc.count_distinct(keys).as_py() == len(keys):
+            return
+        counts = keys.value_counts()
+        repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
+        raise EventError(
+            f"{len(repeated):,} values of {self.name!r} occur more than once, such as "
+            f"{repeated[0].as_py()!r}; events need a key of their own"
+        )
