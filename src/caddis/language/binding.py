@@ -62,6 +62,8 @@ class Binding(dict[Texts, int]):
             return INVALID
         if isinstance(predicate, InValues) and predicate.values.is_nothing:
             return NEVER
+        if isinstance(predicate, Contains) and predicate.elements.is_nothing and not predicate.negated:
+            return NEVER
         if isinstance(predicate, InValues) and predicate.values.is_everything:
             return ALWAYS
         self.predicates.append(predicate)
@@ -115,9 +117,8 @@ class _Bound:
         return _true_values(found, term.negated)
 
     def membership(self, atom: Atom, negated: bool) -> ValueSet:
-        if negated and None in atom.operands:
-            return NOTHING
-        return _true_values(self.listed(atom), negated)
+        found = self.listed(atom)
+        return NOTHING if negated and None in atom.operands else _true_values(found, negated)
 
     def listed(self, atom: Atom) -> ValueSet:
         """The values that equal any of the operands, all brought to one type."""
@@ -130,7 +131,7 @@ class _Bound:
 
         def found() -> ValueSet:
             result = NOTHING
-            for literal in listed_together(type_, literals):
+            for literal in listed_together(type_, literals, cast_strings=atom.test is Test.IN):
                 result = result | compare(type_, Test.EQUAL, literal, self.timezone)
             return result
 

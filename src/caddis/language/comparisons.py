@@ -115,8 +115,16 @@ def _digits(type_: pa.DataType) -> tuple[int, int]:
     return _WHOLE_DIGITS[type_.bit_width], 0
 
 
-def listed_together(type_: pa.DataType, items: Sequence[Literal]) -> list[Literal]:
-    """The literals of an IN list or array_contains, in the one type that Spark gives them all."""
+def listed_together(
+    type_: pa.DataType, items: Sequence[Literal], *, cast_strings: bool
+) -> list[Literal]:
+    """The literals of an IN list or array_contains, in the one type that Spark gives them all.
+
+    array_contains does not cast strings to dates and timestamps, IN does.
+    """
+    texts = [item for item in items if is_text(item.type)]
+    if texts and not cast_strings and not is_text(type_):
+        raise TypeMismatch(type_, texts[0])
     if is_exact(type_) and all(is_exact(item.type) for item in items):
         check_digits(type_, items, listed=True)
     elif is_exact(type_) and all(is_exact(i.type) or is_floating(i.type) for i in items):

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 _REST_OF_STRING = r"""(?<=')[^'\\]*(?:(?:\\.|'')[^'\\]*)*'|(?<=")[^"\\]*(?:(?:\\.|"")[^"\\]*)*\""""
-_REST_OF_NUMBER = r"(?<![\w.][\d.])(?<=[\d.])[\w.]*(?:(?<=[eE])[+-]\d+)?"
+_REST_OF_NUMBER = r"(?<![\w.`][\d.])(?<=[\d.])[\w.]*(?:(?<=[eE])[+-]\w+)?"
 _LITERAL_PATTERN = rf"(['\"\d.](?:{_REST_OF_STRING}|{_REST_OF_NUMBER}))"
 _LITERAL = re.compile(_LITERAL_PATTERN, re.DOTALL)
 _LITERAL_OR_SKIPPED = re.compile(

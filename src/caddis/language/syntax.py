@@ -6,6 +6,8 @@ only what they can do. The one thing left to them is what depends on a literal's
 
 from __future__ import annotations
 
+import re
+
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -66,6 +68,9 @@ class ShapeProblem(ValueError):
 def read(shape: Shape, columns: Columns) -> tree.Node:
     """The tree of a shape, with its columns found and their types checked."""
     template = shape.template()
+    comma = _STRAY_COMMA.search(_QUOTED_NAME.sub(lambda name: "x" * len(name[0]), template))
+    if comma:
+        raise ShapeProblem("syntax error: a comma with nothing beside it", comma.span())
     try:
         parsed = sqlglot.parse_one(f"SELECT 1 WHERE {template}", read="spark")
     except ParseError as error:
@@ -77,6 +82,8 @@ def read(shape: Shape, columns: Columns) -> tree.Node:
     return _Reader(shape, columns).whole(parsed)
 
 
+_STRAY_COMMA = re.compile(r",\s*(?=[,)]|$)|(?<=\()\s*,")
+_QUOTED_NAME = re.compile(r"`[^`]*`")
 _PREAMBLE = len("SELECT 1 WHERE ")
 
 

@@ -4,6 +4,18 @@
 a batch into codes, and `kernels` brings the two together.
 """
 
+from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain
 from caddis.matching.matcher import EncodedBatch, Matcher, Matches, OnInvalid, Report
 
-__all__ = ["EncodedBatch", "Matcher", "Matches", "OnInvalid", "Report"]
+__all__ = [
+    "AccessUse",
+    "EncodedBatch",
+    "Explanation",
+    "Matcher",
+    "Matches",
+    "OnInvalid",
+    "Report",
+    "Scanned",
+    "SharedToken",
+    "explain",
+]

@@ -83,16 +83,21 @@ def ordered_members(
 def access_predicates(
     starts: Int64s, ordered: Int32s, predicates: Int32s, on_array: npt.NDArray[np.bool_]
 ) -> Int32s:  # pragma: no cover
-    """For each clause the predicate it is posted under: values before texts, else EVERY_EVENT."""
+    """For each clause the predicate it is posted under: values before texts, else EVERY_EVENT.
+
+    Of arrays only single elements are tokens: a row carries a wider interval once an element.
+    """
     access = np.full(len(starts) - 1, EVERY_EVENT, np.int32)
     for clause in range(len(access)):
         for i in range(starts[clause], starts[clause + 1]):
             predicate = ordered[i]
-            on_values = predicates[predicate, KIND] <= INTERVALS and not on_array[predicate]
-            if on_values or predicates[predicate, KIND] == CONTAINS:
+            kind = predicates[predicate, KIND]
+            on_values = kind <= INTERVALS and not on_array[predicate]
+            single = predicates[predicate, LOW] == predicates[predicate, HIGH]
+            if on_values or (kind == CONTAINS and single):
                 access[clause] = predicate
                 break
-            if predicates[predicate, KIND] == TEXT and access[clause] == EVERY_EVENT:
+            if kind == TEXT and access[clause] == EVERY_EVENT:
                 access[clause] = predicate
     return access
 
@@ -208,25 +213,39 @@ def fill_postings(
     return filters, entries, used
 
 
-def choose_access(packed: PackedClauses, likelihood: Floats) -> tuple[Int32s, Int32s]:
-    """Each clause's access predicate, and the members with the least likely first."""
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Where each clause is posted."""
+
+    access: Int32s
+    """By clause: its access predicate, or EVERY_EVENT."""
+    ordered: Int32s
+    """The clauses' members, the least likely first."""
+    rows: Int32s
+    """Rows of (clause, low, high, level, token); level -1: the token is a text's predicate."""
+
+
+def post(packed: PackedClauses, likelihood: Floats) -> Postings:
+    """Choose each clause's access predicate, and the tokens that it comes to."""
     table = packed.predicates.table
     ordered = ordered_members(packed.starts, packed.members, likelihood)
     repeated = np.array([column.repeated for column in packed.columns], bool)
-    return access_predicates(packed.starts, ordered, table, repeated[table[:, COLUMN]]), ordered
+    access = access_predicates(packed.starts, ordered, table, repeated[table[:, COLUMN]])
+    rows = np.zeros((count_postings(access, table), 5), np.int32)
+    used = post_clauses(access, table, packed.predicates.intervals, rows)
+    return Postings(access, ordered, rows[:used])
 
 
 def build(packed: PackedClauses, likelihood: Floats) -> AccessIndex:
     """The access index of packed clauses, given how likely each predicate is."""
-    predicates, intervals = packed.predicates.table, packed.predicates.intervals
-    access, ordered = choose_access(packed, likelihood)
-    clauses = ClauseArrays(packed.starts, ordered, packed.owner)
-    posted = np.zeros((count_postings(access, predicates), 5), np.int32)
-    posted = posted[: post_clauses(access, predicates, intervals, posted)]
-    lengths = np.diff(packed.starts)
-    rest = np.empty(int(lengths[posted[:, 0]].sum()) + len(posted), np.int32)
-    filters, entries, used = fill_postings(posted, access, clauses, predicates, rest)
-    nodes = _Nodes.number(packed, access, posted)
+    postings = post(packed, likelihood)
+    clauses = ClauseArrays(packed.starts, postings.ordered, packed.owner)
+    lengths = np.diff(packed.starts)[postings.rows[:, 0]]
+    rest = np.empty(int(lengths.sum()) + len(lengths), np.int32)
+    filters, entries, used = fill_postings(
+        postings.rows, postings.access, clauses, packed.predicates.table, rest
+    )
+    nodes = _Nodes.number(packed, postings.access, postings.rows)
     return _assemble(packed, nodes, filters, entries, rest[:used].copy())
 
 

@@ -109,7 +109,7 @@ class Matcher:
         ids = subscription_ids_of(subscriptions)
         clauses = parse_all(subscriptions["where"].to_pylist(), schema, timezone=timezone)
         clauses = without_concepts(clauses)
-        errors = tuple(_named(error, ids[row].as_py()) for row, error in clauses.errors.items())
+        errors = named_errors(clauses.errors, ids)
         if errors and on_invalid == "raise":
             raise InvalidSubscriptions(errors)
         return cls.from_clauses(clauses, ids, sample=sample, invalid=errors)
@@ -257,5 +257,11 @@ def _likelihood(
     return selectivity.from_sample(packed, BatchEncoder(coders).encode(sample))
 
 
-def _named(error: SubscriptionError, subscription_id: object) -> SubscriptionError:
-    return SubscriptionError(error.problem, error.where, error.span, subscription_id)
+def named_errors(
+    errors: dict[int, SubscriptionError], ids: pa.Array
+) -> tuple[SubscriptionError, ...]:
+    """The errors by row, each with the id of its subscription."""
+    return tuple(
+        SubscriptionError(error.problem, error.where, error.span, ids[row].as_py())
+        for row, error in errors.items()
+    )

@@ -171,6 +171,8 @@ class _Packer:
         for number, predicate in zip(numbers, predicates, strict=True):
             if isinstance(predicate, Contains):
                 self.table[number, KIND] = LACKS if predicate.negated else CONTAINS
+                if predicate.elements.is_nothing:
+                    self.table[number, LOW], self.table[number, HIGH] = 1, 0
             elif isinstance(predicate, MatchesText):
                 self.table[number, KIND] = TEXT
                 self.table[number, LOW], self.table[number, HIGH] = 1, boundaries.codes - 1

@@ -7,6 +7,8 @@ little is lost. Ranges are then judged by their share of the column's codes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,58 +27,61 @@ from caddis.matching.kernels import (
 from caddis.matching.packing import PackedClauses
 
 Floats = npt.NDArray[np.float64]
+Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
+Share = Callable[[Int32s, Int32s], Floats]
+"""How likely a value's code lies between low and high, for arrays of both."""
 
 
 def from_clauses(packed: PackedClauses) -> Floats:
     """Each predicate's likelihood, judged by the clauses alone."""
-    predicates = packed.predicates
-    uses = np.bincount(packed.members, minlength=len(predicates))
-    total = max(1, len(packed.owner))
-    estimates = np.ones(len(predicates))
-    for column, boundaries in enumerate(packed.boundaries):
-        mine = np.flatnonzero(predicates.table[:, COLUMN] == column)
-        low, high = predicates.table[mine, LOW], predicates.table[mine, HIGH]
-        single = low == high
-        weight = np.bincount(
-            low[single], weights=uses[mine[single]], minlength=boundaries.codes
-        )
-        shares = np.maximum(weight / total, 1.0 / (4.0 * boundaries.codes))
-        estimates[mine] = _accepted_share(packed, mine, shares / max(1.0, shares.sum()))
-    return estimates
+    table = packed.predicates.table
+    uses = np.bincount(packed.members, minlength=len(table)) / max(1, len(packed.owner))
+    single = table[:, LOW] == table[:, HIGH]
+
+    def estimate(column: int, mine: Int64s) -> Share:
+        codes = packed.boundaries[column].codes
+        asked = mine[single[mine]]
+        weight = np.bincount(table[asked, LOW], weights=uses[asked], minlength=codes)
+        return lambda low, high: np.where(low == high, weight[low], (high - low + 1) / codes)
+
+    return _estimates(packed, estimate)
 
 
 def from_sample(packed: PackedClauses, sample: BatchArrays) -> Floats:
     """Each predicate's likelihood, by counting in a batch of events."""
-    predicates = packed.predicates
-    estimates = np.ones(len(predicates))
     rows = sample.codes.shape[1]
-    for column, boundaries in enumerate(packed.boundaries):
-        mine = np.flatnonzero(predicates.table[:, COLUMN] == column)
-        base = sample.element_base[column]
-        codes = sample.codes[column]
+
+    def estimate(column: int, _: Int64s) -> Share:
+        base, codes = sample.element_base[column], sample.codes[column]
         if base >= 0:
             ends = sample.element_start[[base, base + rows]]
             codes = sample.elements[ends[0] : ends[1]]
-        counts = np.bincount(codes, minlength=boundaries.codes)
-        estimates[mine] = _accepted_share(packed, mine, (counts + 0.01) / (rows + 1.0))
-    return estimates
+        counts = np.bincount(codes, minlength=packed.boundaries[column].codes)
+        below = np.concatenate([[0.0], np.cumsum((counts + 0.01) / (rows + 1.0))])
+        return lambda low, high: below[high + 1] - below[low]
+
+    return _estimates(packed, estimate)
 
 
-def _accepted_share(packed: PackedClauses, mine: Int64s, shares: Floats) -> Floats:
-    """The summed share of the codes that each of these predicates accepts."""
-    predicates = packed.predicates
-    below = np.concatenate([[0.0], np.cumsum(shares)])
-    low, high = predicates.table[mine, LOW], predicates.table[mine, HIGH]
-    accepted = below[high + 1] - below[low]
-    kinds = predicates.table[mine, KIND]
-    exact = np.isin(kinds, (INTERVAL, CONTAINS))
-    several = kinds == INTERVALS
-    first = predicates.table[mine[several], FIRST].astype(np.int64)
-    count = predicates.table[mine[several], COUNT].astype(np.int64)
-    if len(first):
-        place = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
-        pairs = predicates.intervals[place]
-        parts = below[pairs[:, 1] + 1] - below[pairs[:, 0]]
-        accepted[several] = np.add.reduceat(parts, np.cumsum(count) - count)
-    return np.where(exact | several, np.minimum(accepted, 1.0), 1.0)
+def _estimates(packed: PackedClauses, estimate: Callable[[int, Int64s], Share]) -> Floats:
+    """Column by column, the share of each predicate's codes; 1 for what has none."""
+    table = packed.predicates.table
+    estimates = np.ones(len(table))
+    for column in range(len(packed.columns)):
+        mine = np.flatnonzero(table[:, COLUMN] == column)
+        share = estimate(column, mine)
+        whole = mine[np.isin(table[mine, KIND], (INTERVAL, CONTAINS)) & (table[mine, HIGH] > 0)]
+        estimates[whole] = share(table[whole, LOW], table[whole, HIGH])
+        parts = mine[table[mine, KIND] == INTERVALS]
+        if len(parts):
+            estimates[parts] = _sum_of_intervals(packed, parts, share)
+    return np.minimum(estimates, 1.0)
+
+
+def _sum_of_intervals(packed: PackedClauses, several: Int64s, share: Share) -> Floats:
+    first = packed.predicates.table[several, FIRST].astype(np.int64)
+    count = packed.predicates.table[several, COUNT].astype(np.int64)
+    begin = np.cumsum(count) - count
+    pairs = packed.predicates.intervals[np.repeat(first - begin, count) + np.arange(count.sum())]
+    return np.add.reduceat(share(pairs[:, 0], pairs[:, 1]), begin)

@@ -1,0 +1,207 @@
+"""How subscriptions are indexed, in words: what `caddis explain` shows."""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from caddis.errors import SubscriptionError
+from caddis.language import Column, parse_all
+from caddis.language.columns import is_floating, is_text, scale_of
+from caddis.matching import selectivity
+from caddis.matching.building import EVERY_EVENT, Postings, post
+from caddis.matching.kernels import COLUMN, CONTAINS, FIRST, KIND, TEXT
+from caddis.matching.matcher import Matcher, named_errors, subscription_ids_of, without_concepts
+from caddis.matching.packing import WIDE_DECIMAL_BIAS, PackedClauses, pack
+
+Int64s = npt.NDArray[np.int64]
+
+EQUALITY, RANGE, ELEMENT, PATTERN, EVERYTHING = (
+    "equality",
+    "range or prefix",
+    "array element",
+    "pattern",
+    "every event",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessUse:
+    """How many clauses are found in one way, under how many tokens, and the fullest of those."""
+
+    kind: str
+    clauses: int
+    tokens: int
+    most_shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedToken:
+    """An access token and how many clauses stand under it."""
+
+    column: str
+    token: str
+    clauses: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A subscription with a clause that every event has to be tried on, and why."""
+
+    subscription_id: object
+    where: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a table of subscriptions is indexed."""
+
+    subscriptions: int
+    clauses: int
+    access: tuple[AccessUse, ...]
+    shared: tuple[SharedToken, ...]
+    scanned: tuple[Scanned, ...]
+    scanned_count: int
+    invalid: tuple[SubscriptionError, ...]
+    nbytes: int
+
+
+def explain(
+    subscriptions: pa.Table, schema: pa.Schema, *, timezone: str = "UTC", limit: int = 10
+) -> Explanation:
+    """Compile a table of subscriptions and say how; lists are cut at `limit`."""
+    ids = subscription_ids_of(subscriptions)
+    wheres = subscriptions["where"].to_pylist()
+    clauses = without_concepts(parse_all(wheres, schema, timezone=timezone))
+    packed = pack(clauses)
+    postings = post(packed, selectivity.from_clauses(packed))
+    kinds = _kinds(packed, postings)
+    scanned = np.flatnonzero(np.isin(kinds, (PATTERN, EVERYTHING)))
+    owners = np.unique(packed.owner[postings.rows[scanned, 0]])
+    first = {int(packed.owner[clause]): clause for clause in postings.rows[scanned[::-1], 0]}
+    return Explanation(
+        subscriptions=len(ids),
+        clauses=len(packed.owner),
+        access=_access_uses(packed, postings, kinds),
+        shared=_shared_tokens(packed, postings, limit),
+        scanned=tuple(
+            Scanned(ids[owner].as_py(), wheres[owner], _why(packed, postings, first[int(owner)]))
+            for owner in map(int, owners[:limit])
+        ),
+        scanned_count=len(owners),
+        invalid=named_errors(clauses.errors, ids),
+        nbytes=Matcher.from_clauses(clauses, ids).nbytes,
+    )
+
+
+def _kinds(packed: PackedClauses, postings: Postings) -> npt.NDArray[np.str_]:
+    """By posting: how it is found."""
+    access = postings.access[postings.rows[:, 0]]
+    kinds = np.full(len(access), RANGE, dtype="<U16")
+    kinds[postings.rows[:, 1] == postings.rows[:, 2]] = EQUALITY
+    table = packed.predicates.table
+    has_token = access != EVERY_EVENT
+    kinds[has_token & (table[access, KIND] == CONTAINS)] = ELEMENT
+    kinds[has_token & (table[access, KIND] == TEXT)] = PATTERN
+    kinds[~has_token] = EVERYTHING
+    return kinds
+
+
+def _tokens(packed: PackedClauses, postings: Postings) -> Int64s:
+    """By posting: column, level and token in one number; of patterns, the predicate."""
+    rows = postings.rows.astype(np.int64)
+    column = packed.predicates.table[postings.access[rows[:, 0]], COLUMN].astype(np.int64)
+    column[postings.access[rows[:, 0]] == EVERY_EVENT] = -1
+    return ((column + 1) << 40) + ((rows[:, 3] + 1) << 34) + rows[:, 4] + 1
+
+
+def _access_uses(
+    packed: PackedClauses, postings: Postings, kinds: npt.NDArray[np.str_]
+) -> tuple[AccessUse, ...]:
+    tokens = _tokens(packed, postings)
+    uses = []
+    for kind in (EQUALITY, RANGE, ELEMENT, PATTERN, EVERYTHING):
+        mine = kinds == kind
+        if mine.any():
+            _, counts = np.unique(tokens[mine], return_counts=True)
+            clauses = len(np.unique(postings.rows[mine, 0]))
+            uses.append(AccessUse(kind, clauses, len(counts), int(counts.max())))
+    return tuple(uses)
+
+
+def _shared_tokens(packed: PackedClauses, postings: Postings, limit: int) -> tuple[SharedToken, ...]:
+    tokens = _tokens(packed, postings)
+    _, first, counts = np.unique(tokens, return_index=True, return_counts=True)
+    fullest = np.argsort(-counts, kind="stable")[:limit]
+    return tuple(
+        SharedToken(*_token_in_words(packed, postings, int(first[at])), int(counts[at]))
+        for at in fullest
+    )
+
+
+def _token_in_words(packed: PackedClauses, postings: Postings, posting: int) -> tuple[str, str]:
+    clause, _, _, level, token = map(int, postings.rows[posting])
+    predicate = int(postings.access[clause])
+    if predicate == EVERY_EVENT:
+        return "", EVERYTHING
+    row = packed.predicates.table[predicate]
+    column = packed.columns[row[COLUMN]]
+    if row[KIND] == TEXT:
+        return column.name, f"matches {packed.predicates.texts[row[FIRST]].pattern.regex}"
+    low, high = token << level, min(((token + 1) << level) - 1, _last_code(packed, row[COLUMN]))
+    if low == high:
+        return column.name, f"= {_code_in_words(packed, row[COLUMN], low)}"
+    ends = [_code_in_words(packed, row[COLUMN], code) for code in (low, high)]
+    return column.name, f"from {ends[0]} to {ends[1]}"
+
+
+def _last_code(packed: PackedClauses, column: int) -> int:
+    return packed.boundaries[column].codes - 1
+
+
+def _code_in_words(packed: PackedClauses, column: int, code: int) -> str:
+    """The value of a code, or of the nearest boundary inside."""
+    if code == 0:
+        return "NULL"
+    keys = packed.boundaries[column].keys
+    place = min((code - 1) // 2, len(keys) - 1)
+    if len(keys) == 0 or (code == 1) or (code == _last_code(packed, column)):
+        return "any"
+    key = keys[place] if isinstance(keys, np.ndarray) else keys[place].as_py()
+    return _key_in_words(packed.columns[column], key)
+
+
+def _key_in_words(column: Column, key: int | bytes) -> str:
+    type_ = column.type
+    if is_text(type_):
+        assert isinstance(key, bytes)
+        return repr(key.decode(errors="replace"))
+    if isinstance(key, bytes):
+        key = int.from_bytes(key, "big") - WIDE_DECIMAL_BIAS
+    if is_floating(type_):
+        bits = int(key) if key >= 0 else -int(key) | (1 << 63)
+        return repr(struct.unpack("<d", struct.pack("<Q", bits & ((1 << 64) - 1)))[0])
+    if pa.types.is_boolean(type_):
+        return str(bool(key)).upper()
+    if pa.types.is_date32(type_):
+        return str(dt.date(1970, 1, 1) + dt.timedelta(days=int(key)))
+    if pa.types.is_timestamp(type_):
+        return str(dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=int(key)))
+    scale = scale_of(type_)
+    return str(int(key)) if scale == 0 else f"{int(key) / 10**scale:.{scale}f}"
+
+
+def _why(packed: PackedClauses, postings: Postings, clause: int) -> str:
+    predicate = postings.access[clause]
+    if predicate != EVERY_EVENT:
+        text = packed.predicates.texts[packed.predicates.table[predicate, FIRST]]
+        return f"only a pattern on {text.column.name!r}, which is searched in all its values"
+    if packed.starts[clause] == packed.starts[clause + 1]:
+        return "it is true of every event"
+    return "it only says what an array lacks, or whether it is null"
