@@ -3,8 +3,8 @@
     CaddisError
     ├── SubscriptionError         one WHERE clause is wrong: which, where in it, what would be right
     ├── InvalidSubscriptions      several are; carries each one's SubscriptionError
-    ├── SubscriptionTableError    the table of subscriptions is wrong: columns, duplicate or null ids
-    ├── EventError                a batch of events does not fit: column types, duplicate or null keys
+    ├── SubscriptionTableError    the table of them is wrong: columns, duplicate or null ids
+    ├── EventError                events do not fit: column types, duplicate or null keys
     ├── IndexFolderError          a saved matcher or store cannot be read
     └── EnvironmentProblem        Java, Spark or the machine is not as it must be
 

@@ -8,7 +8,7 @@ Parts that differ only in where their literals stand in the text share a Binding
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import pyarrow as pa
@@ -42,7 +42,9 @@ class BindProblem(Exception):
 class Binding(dict[Texts, int]):
     """The texts of a part's literals → the number of the predicate in `predicates`."""
 
-    def __init__(self, part: Values | Term, predicates: list[Predicate | Concept], zone: str) -> None:
+    def __init__(
+        self, part: Values | Term, predicates: list[Predicate | Concept], zone: str
+    ) -> None:
         super().__init__()
         self.part = part
         self.predicates = predicates
@@ -62,7 +64,11 @@ class Binding(dict[Texts, int]):
             return INVALID
         if isinstance(predicate, InValues) and predicate.values.is_nothing:
             return NEVER
-        if isinstance(predicate, Contains) and predicate.elements.is_nothing and not predicate.negated:
+        if (
+            isinstance(predicate, Contains)
+            and predicate.elements.is_nothing
+            and not predicate.negated
+        ):
             return NEVER
         if isinstance(predicate, InValues) and predicate.values.is_everything:
             return ALWAYS
@@ -125,17 +131,18 @@ class _Bound:
         operands = [operand for operand in atom.operands if operand is not None]
         if not operands:
             return NOTHING
-        slot = next((operand for operand in operands if isinstance(operand, Slot)), None)
-        literals = [self.literal(operand) for operand in operands]
-        type_ = atom.column.type
+        type_, cast_strings = atom.column.type, atom.test is Test.IN
+        given = [self.literal(operand) for operand in operands]
+        items = self.checked(
+            operands[0], lambda: listed_together(type_, given, cast_strings=cast_strings)
+        )
+        found = NOTHING
+        for operand, item in zip(operands, items, strict=True):
+            found = found | self.equal(operand, type_, item)
+        return found
 
-        def found() -> ValueSet:
-            result = NOTHING
-            for literal in listed_together(type_, literals, cast_strings=atom.test is Test.IN):
-                result = result | compare(type_, Test.EQUAL, literal, self.timezone)
-            return result
-
-        return self.checked(operands[0] if slot is None else slot, found)
+    def equal(self, operand: Slot | bool, type_: pa.DataType, literal: Literal) -> ValueSet:
+        return self.checked(operand, lambda: compare(type_, Test.EQUAL, literal, self.timezone))
 
     def accepted_text(self, atom: Atom) -> ValueSet | TextPattern:
         if None in atom.operands:
@@ -144,6 +151,7 @@ class _Bound:
         pattern, escape = ([self.string(slot) for slot in slots] + ["\\"])[:2]
         if atom.test is Test.RLIKE:
             return self.checked(slots[0], lambda: patterns.rlike(pattern))
+        self.checked(slots[-1], lambda: patterns.check_escape(escape))
         make = patterns.like if atom.test is Test.LIKE else patterns.ilike
         return self.checked(slots[0], lambda: make(pattern, escape))
 
@@ -173,9 +181,7 @@ class _Bound:
         return Literal(pa.string(), text)
 
     def string(self, slot: Slot) -> str:
-        return self.checked(
-            slot, lambda: literals.string(slot.kind, self.texts[slot.number])
-        )
+        return self.checked(slot, lambda: literals.string(slot.kind, self.texts[slot.number]))
 
     def checked(self, operand: Slot | bool, make: Callable[[], T]) -> T:
         """What `make` makes; its complaint about the literal gets the literal's place."""

@@ -88,14 +88,18 @@ class Columns:
 def is_array(type_: pa.DataType) -> bool:
     """Whether an Arrow type is what Spark calls an array."""
     return bool(
-        pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)
+        pa.types.is_list(type_)
+        or pa.types.is_large_list(type_)
+        or pa.types.is_fixed_size_list(type_)
     )
 
 
 def is_text(type_: pa.DataType) -> bool:
     """Whether an Arrow type is what Spark calls a string."""
     return bool(
-        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+        pa.types.is_string(type_)
+        or pa.types.is_large_string(type_)
+        or pa.types.is_string_view(type_)
     )
 
 

@@ -62,7 +62,7 @@ def equal_range(type_: pa.DataType, literal: Literal, timezone: str) -> tuple[Cu
     if is_floating(type_):
         return _floating(type_, literal)
     if is_text(type_) and is_text(literal.type):
-        return _point(str(literal.value).encode("utf-8", "surrogatepass"))
+        return _point(str(literal.value).encode())
     if pa.types.is_boolean(type_) and pa.types.is_boolean(literal.type):
         return _point(int(literal.value))
     if pa.types.is_date32(type_):
@@ -181,9 +181,11 @@ def _date(literal: Literal, timezone: str) -> tuple[Cut, Cut]:
     if not is_instant(literal.type):
         raise TypeMismatch(pa.date32(), literal)
     instant = int(literal.value)
-    guess = instant // 86_400_000_000
-    day = _bisect(guess - 2, guess + 3, lambda key: literals.midnight(key, timezone) >= instant)
-    same = literals.midnight(day, timezone) == instant
+    guess = instant // literals.MICROSECONDS_A_DAY
+    low = max(guess - 2, literals.FIRST_DAY)
+    high = min(guess + 3, literals.LAST_DAY + 1)
+    day = _bisect(low, high, lambda key: literals.midnight(key, timezone) >= instant)
+    same = day <= literals.LAST_DAY and literals.midnight(day, timezone) == instant
     return before(day), (after(day) if same else before(day))
 
 
@@ -194,7 +196,9 @@ def _timestamp(type_: pa.DataType, literal: Literal, timezone: str) -> tuple[Cut
         literal = literals.timestamp(text, timezone) if zoned else literals.timestamp_ntz(text)
     if pa.types.is_date32(literal.type):
         days = int(literal.value)
-        return _point(literals.midnight(days, timezone) if zoned else days * 86_400_000_000)
+        return _point(
+            literals.midnight(days, timezone) if zoned else days * literals.MICROSECONDS_A_DAY
+        )
     if not pa.types.is_timestamp(literal.type):
         raise TypeMismatch(type_, literal)
     if is_instant(literal.type) != zoned:

@@ -10,6 +10,7 @@ import datetime as dt
 import math
 import re
 import struct
+import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -44,8 +45,10 @@ def number(kind: str, text: str, *, negative: bool) -> Literal:
     sign = "-" if negative else ""
     digits = text[:-2] if kind == "B" else text[:-1] if kind in "LSYDF" else text
     if not re.fullmatch(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", digits):
-        raise LiteralProblem(f"{text!r} is not a number; a column name that starts with a digit "
-                             "is written in backquotes")
+        raise LiteralProblem(
+            f"{text!r} is not a number; a column name that starts with a digit "
+            "is written in backquotes"
+        )
     if kind in "DFe":
         return _floating(kind, sign + digits)
     if kind in "dB":
@@ -90,13 +93,11 @@ def _whole(kind: str, value: int, text: str) -> Literal:
 
 
 def _fits(value: int, type_: pa.DataType) -> bool:
-    bound = 1 << (type_.bit_width - 1)
+    bound = 1 << int(type_.bit_width - 1)
     return -bound <= value < bound
 
 
-_ESCAPE = re.compile(
-    r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(.))", re.DOTALL
-)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(.))", re.DOTALL)
 _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
@@ -118,12 +119,23 @@ def string(kind: str, text: str) -> str:
         pieces[at] = pieces[at].replace(quote * 2, quote)
         if at:
             pieces[at - 4 : at] = [_unescaped(*pieces[at - 4 : at]), None, None, None]
-    return "".join(piece for piece in pieces if piece is not None)
+    return _whole_characters("".join(piece for piece in pieces if piece is not None))
+
+
+def _whole_characters(text: str) -> str:
+    """Pairs of surrogates, which Java's escapes may spell, as the characters they stand for."""
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise LiteralProblem("an escape spells half a character") from None
 
 
 def _unescaped(four: str | None, eight: str | None, octal: str | None, other: str) -> str:
     if four or eight:
-        return chr(int(four or eight or "", 16))
+        number = int(four or eight or "", 16)
+        if number > sys.maxunicode:
+            raise LiteralProblem(f"\\U{eight} is beyond Unicode's last character")
+        return chr(number)
     if octal:
         return chr(int(octal, 8))
     return f"\\{other}" if other in "%_" else _CONTROL.get(other, other)
@@ -139,6 +151,9 @@ _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::(\d{1,2}))?", re.ASCII)
 _BLANKS = "".join(map(chr, range(0x21)))
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
+FIRST_DAY = (dt.date.min - _EPOCH.date()).days
+LAST_DAY = (dt.date.max - _EPOCH.date()).days
+MICROSECONDS_A_DAY = 86_400_000_000
 
 
 def date(text: str) -> Literal:
@@ -190,10 +205,12 @@ def _local_time(text: str) -> tuple[dt.datetime, dt.tzinfo | None]:
         if found:
             *parts, fraction, zone = found.groups()
             year, month, day = (int(part or 1) for part in parts[:3])
-            time = [int(part or 0) for part in parts[3:]]
+            hour, minute, second = (int(part or 0) for part in parts[3:])
             micros = int((fraction or "").ljust(6, "0")[:6])
             named = (zone or "").lstrip(" ")
-            return dt.datetime(year, month, day, *time, micros), _zone(named) if named else None
+            return dt.datetime(year, month, day, hour, minute, second, micros), _zone(
+                named
+            ) if named else None
     except (ValueError, KeyError, OverflowError, OSError):
         pass
     raise LiteralProblem(

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from caddis.arrays import Anys, Int32s, Int64s
 from caddis.errors import SubscriptionError
 from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, Texts, renumbered, slots_of
 from caddis.language.columns import Columns
@@ -21,9 +21,6 @@ from caddis.language.normal import ClauseTemplate, Term, Values, normalise
 from caddis.language.predicates import Clause, Concept, Predicate
 from caddis.language.shapes import Shape, lift_key, shape_of
 from caddis.language.syntax import ShapeProblem, read
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,9 @@ class ClauseTable:
 
     def clause(self, number: int) -> Clause:
         """One clause as an object."""
-        found = [self.predicates[m] for m in self.members[self.starts[number] : self.starts[number + 1]]]
+        found = [
+            self.predicates[m] for m in self.members[self.starts[number] : self.starts[number + 1]]
+        ]
         concepts = tuple(one for one in found if isinstance(one, Concept))
         return Clause(tuple(one for one in found if not isinstance(one, Concept)), concepts)
 
@@ -90,9 +89,9 @@ def _by_shape(
 ) -> dict[str, _Group]:
     groups: dict[str, _Group] = {}
     for row, where in enumerate(wheres):
-        if where is None or not where.strip():
-            what = "null" if where is None else "empty"
-            errors[row] = SubscriptionError(f"the WHERE clause is {what}; to match all write TRUE", "")
+        problem = _unreadable(where)
+        if where is None or problem:
+            errors[row] = SubscriptionError(problem, "")
             continue
         key, literals = lift_key(where)
         group = groups.get(key)
@@ -101,6 +100,14 @@ def _by_shape(
         group.rows.append(row)
         group.literals.append(literals)
     return groups
+
+
+def _unreadable(where: str | None) -> str:
+    """What keeps a text from being read at all; nothing if it is fine."""
+    if where is None or not where.strip():
+        what = "null" if where is None else "empty"
+        return f"the WHERE clause is {what}; to match all events write TRUE"
+    return "the WHERE clause has a NUL character in it" if "\0" in where else ""
 
 
 class _Parser:
@@ -158,7 +165,7 @@ class _Parser:
     def _refuse_some(
         self, shape: Shape, group: _Group, binding: Binding, slots: list[int], numbers: Int32s
     ) -> None:
-        for at in np.flatnonzero(numbers == INVALID):
+        for at in map(int, np.flatnonzero(numbers == INVALID)):
             texts = group.literals[at]
             problem = binding.problems[tuple(texts[slot] for slot in slots)]
             span = shape.span_of(slots[problem.slot], texts) if problem.slot >= 0 else None
@@ -187,5 +194,5 @@ class _Parser:
         )
 
 
-def _joined(arrays: Sequence[npt.NDArray[np.generic]], dtype: type[np.generic]) -> npt.NDArray:
+def _joined(arrays: Sequence[Anys], dtype: type[np.generic]) -> Anys:
     return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype, copy=False)

@@ -44,9 +44,13 @@ def ilike(pattern: str, escape: str) -> TextPattern:
     return TextPattern(_like_regex(_like_parts(pattern.lower(), escape)), fold=True)
 
 
-def _like_parts(pattern: str, escape: str) -> list[object]:
+def check_escape(escape: str) -> None:
+    """Refuse an escape that is not one character."""
     if len(escape) != 1:
         raise LiteralProblem(f"ESCAPE takes one character, not {escape!r}")
+
+
+def _like_parts(pattern: str, escape: str) -> list[object]:
     parts: list[object] = []
     at = 0
     while at < len(pattern):
@@ -71,14 +75,12 @@ def _text(parts: list[object]) -> str:
 
 def _like_regex(parts: list[object]) -> str:
     wild = {ANY_RUN: "(?s:.*)", ANY_ONE: "(?s:.)"}
-    return (
-        r"\A" + "".join(re.escape(p) if isinstance(p, str) else wild[p] for p in parts) + r"\Z"
-    )
+    return r"\A" + "".join(re.escape(p) if isinstance(p, str) else wild[p] for p in parts) + r"\Z"
 
 
 _LINE_ENDS = r"\n\r\u0085\u2028\u2029"
 _DOT = rf"[^{_LINE_ENDS}]"
-_END = rf"(?=\Z|\r\n\Z|(?<!\r)\n\Z|[\r\u0085\u2028\u2029]\Z)"
+_END = r"(?=\Z|\r\n\Z|(?<!\r)\n\Z|[\r\u0085\u2028\u2029]\Z)"
 _CLASS_ESCAPES = frozenset("dDsSwW")
 _CONTROLS = {"t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f", "a": r"\a", "e": r"\x1b"}
 _SPACE = r"[ \t\n\x0b\f\r]"
@@ -162,7 +164,8 @@ class _JavaRegex:
                 raise LiteralProblem("a character class [ is not closed")
             if char in "[]" or self.pattern.startswith(("&&", "--"), self.at):
                 raise LiteralProblem(
-                    "nested classes, &&, -- and an unescaped [ or ] inside a class are not supported"
+                    "inside a class, nested classes, &&, -- and an unescaped [ or ] "
+                    "are not supported"
                 )
             pieces.append(self._class_member())
             first = False

@@ -20,6 +20,7 @@ from caddis.language.columns import (
     UnknownColumn,
     is_comparable,
     is_text,
+    sql_type,
 )
 from caddis.language.shapes import TEXT_KINDS, Shape
 from caddis.language.tree import Atom, Operand, Slot, Test
@@ -28,7 +29,7 @@ SUPPORTED = (
     "= <> < <= > >= <=>, BETWEEN, IN, LIKE, ILIKE, RLIKE, IS NULL, array_contains, "
     "Boolean columns, concepts, AND, OR, NOT"
 )
-_COMPARISONS: dict[type[exp.Expression], Test] = {
+_COMPARISONS: dict[type[exp.Expr], Test] = {
     exp.EQ: Test.EQUAL,
     exp.LT: Test.LESS,
     exp.LTE: Test.AT_MOST,
@@ -42,7 +43,7 @@ _MIRRORED = {
     Test.MORE: Test.LESS,
     Test.AT_LEAST: Test.AT_MOST,
 }
-_TEXT_TESTS: dict[type[exp.Expression], Test] = {
+_TEXT_TESTS: dict[type[exp.Expr], Test] = {
     exp.Like: Test.LIKE,
     exp.ILike: Test.ILIKE,
     exp.RegexpLike: Test.RLIKE,
@@ -68,29 +69,48 @@ class ShapeProblem(ValueError):
 def read(shape: Shape, columns: Columns) -> tree.Node:
     """The tree of a shape, with its columns found and their types checked."""
     template = shape.template()
-    comma = _STRAY_COMMA.search(_QUOTED_NAME.sub(lambda name: "x" * len(name[0]), template))
-    if comma:
-        raise ShapeProblem("syntax error: a comma with nothing beside it", comma.span())
+    _refuse_by_sight(shape, template)
     try:
-        parsed = sqlglot.parse_one(f"SELECT 1 WHERE {template}", read="spark")
+        parsed = sqlglot.parse_one(f"{_PREAMBLE}{template}", read="spark")
+        return _Reader(shape, columns).whole(parsed)
     except ParseError as error:
         raise _syntax_problem(error, template) from None
     except SqlglotError:
-        raise ShapeProblem("syntax error: a quote or a comment is not closed") from None
+        raise _unclosed(template) from None
     except RecursionError:
         raise ShapeProblem("the clause is nested too deeply") from None
-    return _Reader(shape, columns).whole(parsed)
 
 
-_STRAY_COMMA = re.compile(r",\s*(?=[,)]|$)|(?<=\()\s*,")
+_PREAMBLE = "SELECT 1 WHERE "
+_STRAY = re.compile(r",\s*(?=[,)]|$)|(?<=\()\s*,|;")
 _QUOTED_NAME = re.compile(r"`[^`]*`")
-_PREAMBLE = len("SELECT 1 WHERE ")
+_PREFIXED = re.compile(r"(?<!\w)[xXbBnN](?='s')")
+
+
+def _refuse_by_sight(shape: Shape, template: str) -> None:
+    """What sqlglot would let pass, or would misread: commas, semicolons, prefixed strings."""
+    plain = _QUOTED_NAME.sub(lambda name: "x" * len(name[0]), template)
+    stray = _STRAY.search(plain)
+    if stray:
+        what = "a semicolon" if stray[0] == ";" else "a comma with nothing beside it"
+        raise ShapeProblem(f"syntax error: {what}", stray.span())
+    prefixed = _PREFIXED.search(plain)
+    if prefixed and prefixed.end() in shape.slot_starts():
+        raise ShapeProblem(f"unsupported: {prefixed[0]}'...' strings", prefixed.span())
+
+
+def _unclosed(template: str) -> ShapeProblem:
+    """A quote or comment that never ends: what is still in the template is the culprit."""
+    without = _QUOTED_NAME.sub(lambda name: "x" * len(name[0]), template).replace("'s'", "xxx")
+    at = re.search(r"['\"`]|/\*", without)
+    span = (at.start(), at.start() + 1) if at else None
+    return ShapeProblem("syntax error: a quote or a comment is not closed", span)
 
 
 def _syntax_problem(error: ParseError, template: str) -> ShapeProblem:
     detail = error.errors[0] if error.errors else {}
     highlight = detail.get("highlight") or ""
-    end = len(detail.get("start_context") or "") + len(highlight) - _PREAMBLE
+    end = len(detail.get("start_context") or "") + len(highlight) - len(_PREAMBLE)
     if not highlight or end < 0:
         return ShapeProblem("syntax error: Spark SQL could not read this as a condition")
     said = str(detail.get("description"))
@@ -110,18 +130,16 @@ class _Reader:
         self.shape = shape
         self.columns = columns
         self.slots = shape.slot_starts()
+        self.template = shape.template()
 
-    def whole(self, select: exp.Expression) -> tree.Node:
+    def whole(self, select: exp.Expr) -> tree.Node:
         where = select.args.get("where")
         extra = [key for key, value in select.args.items() if value and key not in _SELECT_PARTS]
         if not isinstance(select, exp.Select) or where is None or extra:
             raise ShapeProblem("write the condition alone, without other parts of a query")
-        try:
-            return self.node(where.this)
-        except RecursionError:
-            raise ShapeProblem("the clause is nested too deeply") from None
+        return self.node(where.this)
 
-    def node(self, at: exp.Expression) -> tree.Node:
+    def node(self, at: exp.Expr) -> tree.Node:
         if isinstance(at, exp.Paren):
             return self.node(at.this)
         if isinstance(at, exp.And):
@@ -136,9 +154,11 @@ class _Reader:
             return tree.Constant(None)
         return self.atom(at)
 
-    def atom(self, at: exp.Expression) -> tree.Node:
+    def atom(self, at: exp.Expr) -> tree.Node:
         if isinstance(at, exp.NEQ):
             return tree.Not(self.comparison(at, Test.EQUAL))
+        if isinstance(at, exp.NullSafeNEQ):
+            return tree.Not(self.comparison(at, Test.SAME))
         if type(at) in _COMPARISONS:
             return self.comparison(at, _COMPARISONS[type(at)])
         if isinstance(at, exp.Between):
@@ -157,7 +177,7 @@ class _Reader:
             return self.concept(at)
         raise self.unsupported(at)
 
-    def comparison(self, at: exp.Expression, test: Test) -> tree.Node:
+    def comparison(self, at: exp.Expr, test: Test) -> tree.Node:
         left, right = at.this, at.expression
         if not self.is_column(left) and self.is_column(right):
             left, right, test = right, left, _MIRRORED.get(test, test)
@@ -165,6 +185,7 @@ class _Reader:
         if self.is_column(right):
             raise self.problem("a column can be compared with a literal only", right)
         operand = self.operand(right)
+        self.check_boolean(column, operand, at)
         if test is Test.SAME and operand is None:
             return Atom(column, Test.NULL)
         return Atom(column, test, (operand,))
@@ -174,6 +195,8 @@ class _Reader:
             raise self.unsupported(at)
         column = self.comparable(at.this)
         low, high = self.operand(at.args["low"]), self.operand(at.args["high"])
+        self.check_boolean(column, low, at)
+        self.check_boolean(column, high, at)
         return tree.And((Atom(column, Test.AT_LEAST, (low,)), Atom(column, Test.AT_MOST, (high,))))
 
     def membership(self, at: exp.In) -> tree.Node:
@@ -181,7 +204,10 @@ class _Reader:
         if not members or at.args.get("query") or at.args.get("unnest"):
             raise self.problem("IN needs a list of literals", at)
         column = self.comparable(at.this)
-        return Atom(column, Test.IN, tuple(self.operand(member) for member in members))
+        operands = tuple(self.operand(member) for member in members)
+        for operand in operands:
+            self.check_boolean(column, operand, at)
+        return Atom(column, Test.IN, operands)
 
     def is_test(self, at: exp.Is) -> tree.Node:
         if isinstance(at.expression, exp.Null):
@@ -190,7 +216,7 @@ class _Reader:
             return Atom(self.boolean(at.this), Test.SAME, (bool(at.expression.this),))
         raise self.unsupported(at)
 
-    def text_test(self, at: exp.Expression, escape: tuple[Operand, ...] = ()) -> tree.Node:
+    def text_test(self, at: exp.Expr, escape: tuple[Operand, ...] = ()) -> tree.Node:
         if isinstance(at, exp.Escape):
             escape, at = (self.text(at.expression),), at.this
         if type(at) not in _TEXT_TESTS or at.args.get("flag"):
@@ -217,7 +243,8 @@ class _Reader:
             )
         element = self.operand(at.expression)
         if element is None:
-            raise self.problem("array_contains cannot look for NULL", at.expression)
+            raise self.problem("array_contains cannot look for NULL", at)
+        self.check_boolean(column, element, at)
         return Atom(column, Test.CONTAINS, (element,))
 
     def concept(self, at: exp.Anonymous) -> tree.Node:
@@ -230,33 +257,36 @@ class _Reader:
 
     # -- operands
 
-    def is_column(self, at: exp.Expression) -> bool:
+    def is_column(self, at: exp.Expr) -> bool:
         return isinstance(at, exp.Column | exp.Dot)
 
-    def column(self, at: exp.Expression) -> Column:
+    def column(self, at: exp.Expr) -> Column:
         if not self.is_column(at):
             raise self.unsupported(at, "where a column is needed")
         try:
-            return self.columns.find(tuple(part.name for part in at.parts))
+            return self.columns.find(tuple(part.name for part in getattr(at, "parts", ())))
         except UnknownColumn as problem:
             raise self.problem(str(problem), at) from None
 
-    def comparable(self, at: exp.Expression) -> Column:
+    def comparable(self, at: exp.Expr) -> Column:
         column = self.column(at)
         if column.repeated:
             raise self.problem(
                 f"{column.name!r} is {column.sql_type}: test it with array_contains", at
             )
         if not is_comparable(column.type):
-            raise self.problem(f"{column.name!r} is {column.sql_type}: only IS NULL can test it", at)
+            raise self.problem(
+                f"{column.name!r} is {column.sql_type}: only IS NULL can test it", at
+            )
         if column.collation != UTF8_BINARY:
             raise self.problem(
-                f"{column.name!r} has collation {column.collation}: only {UTF8_BINARY} is supported",
+                f"{column.name!r} has collation {column.collation}, and only {UTF8_BINARY} is "
+                "supported",
                 at,
             )
         return column
 
-    def boolean(self, at: exp.Expression) -> Column:
+    def boolean(self, at: exp.Expr) -> Column:
         column = self.comparable(at)
         if str(column.type) != "bool":
             raise self.problem(
@@ -265,7 +295,13 @@ class _Reader:
             )
         return column
 
-    def operand(self, at: exp.Expression) -> Operand:
+    def check_boolean(self, column: Column, operand: Operand, at: exp.Expr) -> None:
+        if isinstance(operand, bool) and str(column.type) != "bool":
+            raise self.problem(
+                f"type mismatch: the column is {sql_type(column.type)}, the literal BOOLEAN", at
+            )
+
+    def operand(self, at: exp.Expr) -> Operand:
         if isinstance(at, exp.Paren):
             return self.operand(at.this)
         if isinstance(at, exp.Null):
@@ -281,7 +317,7 @@ class _Reader:
         raise self.unsupported(at, "where a literal is needed")
 
     def slot(self, at: exp.Literal) -> Slot:
-        number = self.slots[at.meta["start"] - _PREAMBLE]
+        number = self.slots[at.meta["start"] - len(_PREAMBLE)]
         return Slot(number, self.shape.kinds[number])
 
     def negated(self, at: exp.Neg) -> Slot:
@@ -293,12 +329,12 @@ class _Reader:
     def cast(self, at: exp.Cast) -> Slot:
         return Slot(*self._text_slot(at.this), cast=_CASTS[at.to.this])
 
-    def text(self, at: exp.Expression) -> Slot | None:
+    def text(self, at: exp.Expr) -> Slot | None:
         if isinstance(at, exp.Null):
             return None
         return Slot(*self._text_slot(at))
 
-    def _text_slot(self, at: exp.Expression) -> tuple[int, str]:
+    def _text_slot(self, at: exp.Expr) -> tuple[int, str]:
         slot = self.operand(at)
         if not isinstance(slot, Slot) or slot.kind not in TEXT_KINDS or slot.cast:
             raise self.problem("a string is needed here", at)
@@ -306,23 +342,51 @@ class _Reader:
 
     # -- problems
 
-    def problem(self, message: str, at: exp.Expression) -> ShapeProblem:
-        return ShapeProblem(message, _span(at))
+    def problem(self, message: str, at: exp.Expr) -> ShapeProblem:
+        return ShapeProblem(message, self.span(at))
 
-    def unsupported(self, at: exp.Expression, where: str = "") -> ShapeProblem:
-        what = f"{at.key} {where}".strip()
-        if isinstance(at, exp.Func):
-            what = f"the function {at.sql_name().lower()}() {where}".strip()
-        return self.problem(f"unsupported: {what}; supported are {SUPPORTED}", at)
+    def unsupported(self, at: exp.Expr, where: str = "") -> ShapeProblem:
+        what = _NAMES.get(at.key, at.key.upper())
+        if isinstance(at, exp.Func) and at.key not in _NAMES:
+            name = at.name if isinstance(at, exp.Anonymous) else at.sql_name()
+            what = f"the function {name.lower()}()"
+        return self.problem(
+            f"unsupported: {f'{what} {where}'.strip()}; supported are {SUPPORTED}", at
+        )
+
+    def span(self, at: exp.Expr) -> tuple[int, int] | None:
+        """The part of the template that a node covers, as far as sqlglot remembers it."""
+        places = [node.meta for node in at.walk() if "start" in node.meta]
+        if not places:
+            return None
+        start = min(place["start"] for place in places) - len(_PREAMBLE)
+        end = max(place["end"] for place in places) + 1 - len(_PREAMBLE)
+        closing = _CLOSING.match(self.template, end) if isinstance(at, exp.Func) else None
+        return start, closing.end() if closing else end
 
 
+_CLOSING = re.compile(r"\s*\(?\s*\)")
+_NAMES = {
+    "add": "+",
+    "alias": "an alias",
+    "all": "ALL",
+    "any": "ANY",
+    "bracket": "[...]",
+    "case": "CASE",
+    "cast": "CAST",
+    "concat": "strings side by side",
+    "div": "/",
+    "dpipe": "||",
+    "exists": "EXISTS",
+    "interval": "INTERVAL",
+    "literal": "a literal",
+    "mod": "%",
+    "mul": "*",
+    "paren": "a condition",
+    "placeholder": "a parameter",
+    "sub": "-",
+    "subquery": "a query",
+    "trycast": "CAST",
+    "try_cast": "CAST",
+}
 _SELECT_PARTS = frozenset(("kind", "expressions", "where", "operation_modifiers"))
-
-
-def _span(at: exp.Expression) -> tuple[int, int] | None:
-    """The part of the template that a node covers, as far as sqlglot remembers it."""
-    places = [node.meta for node in at.walk() if "start" in node.meta]
-    if not places:
-        return None
-    start = min(place["start"] for place in places) - _PREAMBLE
-    return start, max(place["end"] for place in places) + 1 - _PREAMBLE

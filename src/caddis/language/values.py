@@ -49,7 +49,9 @@ class ValueSet:
     @staticmethod
     def points(*keys: Key) -> ValueSet:
         """Exactly these values."""
-        return ValueSet(tuple(cut for key in sorted(set(keys)) for cut in (before(key), after(key))))
+        return ValueSet(
+            tuple(cut for key in sorted(set(keys)) for cut in (before(key), after(key)))
+        )
 
     @staticmethod
     def prefix(prefix: bytes) -> ValueSet:

@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from caddis.arrays import Bools, Floats, Int32s, Int64s
 from caddis.matching.kernels import (
     COLUMN,
     CONTAINS,
     COUNT,
+    ENTRY_LINK,
+    ENTRY_REST,
+    ENTRY_WIDTH,
     FIRST,
     HIGH,
     INTERVALS,
@@ -32,14 +35,11 @@ from caddis.matching.kernels import (
 )
 from caddis.matching.packing import PackedClauses
 
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-
 MOST_LEVELS = 32
 EVERY_EVENT = -1
 """In place of an access predicate: the clause is tried on every event."""
+NONE = -2
+"""In place of any other predicate."""
 
 
 class ClauseArrays(NamedTuple):
@@ -81,7 +81,7 @@ def ordered_members(
 
 @njit(cache=True)
 def access_predicates(
-    starts: Int64s, ordered: Int32s, predicates: Int32s, on_array: npt.NDArray[np.bool_]
+    starts: Int64s, ordered: Int32s, predicates: Int32s, on_array: Bools
 ) -> Int32s:  # pragma: no cover
     """For each clause the predicate it is posted under: values before texts, else EVERY_EVENT.
 
@@ -148,45 +148,73 @@ def post_clauses(
 
 
 @njit(cache=True)
-def fill_entry(
+def next_inline(
+    clause: int, clauses: ClauseArrays, predicates: Int32s, done: Int32s, single: bool
+) -> int:  # pragma: no cover
+    """A clause's least likely predicate on codes that is not done yet; NONE if there is none.
+
+    If `single`, one that asks for a single value is preferred: a run of those is a hash join.
+    """
+    first = NONE
+    for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
+        predicate = clauses.members[i]
+        if is_one_of(predicate, done) or predicates[predicate, KIND] > INTERVALS:
+            continue
+        if not single or predicates[predicate, LOW] == predicates[predicate, HIGH]:
+            return int(predicate)
+        if first == NONE:
+            first = int(predicate)
+    return first
+
+
+@njit(cache=True)
+def is_one_of(predicate: int, done: Int32s) -> bool:  # pragma: no cover
+    """Whether a predicate is in a short list."""
+    for other in done:
+        if predicate == other:
+            return True
+    return False
+
+
+@njit(cache=True)
+def fill_rest(
     clause: int,
-    filled: int,
-    access: Int32s,
     clauses: ClauseArrays,
     predicates: Int32s,
-    filter_: Int32s,
-    entry: Int32s,
+    done: Int32s,
     rest: Int32s,
     used: int,
 ) -> int:  # pragma: no cover
-    """Put a clause's predicates into filter, entry and rest, in this order; the rest's end.
+    """Write down what is not decided by the predicates that are done; where the rest ends.
 
-    `filled` is 1 if the filter is taken already. A predicate of several intervals stands in
-    the filter or entry with its hull, and in the rest to be decided.
+    A predicate of several intervals is only done if it is the access predicate (the first):
+    filter and entry hold no more than its hull.
     """
     place = used
     used += 1
     for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
         predicate = clauses.members[i]
-        if predicate == access[clause]:
-            continue
-        kind, low = predicates[predicate, KIND], predicates[predicate, LOW]
-        span = predicates[predicate, HIGH] - low
-        inline = kind <= INTERVALS and filled < 2
-        if inline and filled == 0:
-            filter_[0] = POINT_FILTER if span == 0 else RANGE_FILTER
-            filter_[1], filter_[2], filter_[3] = predicates[predicate, COLUMN], low, span
-        elif inline:
-            entry[0], entry[1], entry[2] = predicates[predicate, COLUMN], low, span
-        filled += inline
-        if not inline or kind == INTERVALS:
+        hull = predicates[predicate, KIND] == INTERVALS
+        if predicate != done[0] and (hull or not is_one_of(predicate, done)):
             rest[used] = predicate
             used += 1
-    if used == place + 1:
-        return place
     rest[place] = used - place - 1
-    entry[4] = place
-    return used
+    return used if used > place + 1 else place
+
+
+@njit(cache=True)
+def fill_tests(
+    clause: int, clauses: ClauseArrays, predicates: Int32s, done: Int32s, entry: Int32s
+) -> None:  # pragma: no cover
+    """Put the next two predicates into an entry; they are done then."""
+    for test in range(2):
+        predicate = next_inline(clause, clauses, predicates, done, False)
+        if predicate == NONE:
+            return
+        done[2 + test] = predicate
+        entry[3 * test] = predicates[predicate, COLUMN]
+        entry[3 * test + 1] = predicates[predicate, LOW]
+        entry[3 * test + 2] = predicates[predicate, HIGH] - predicates[predicate, LOW]
 
 
 @njit(cache=True)
@@ -199,17 +227,29 @@ def fill_postings(
 ) -> tuple[Int32s, Int32s, int]:  # pragma: no cover
     """Filters (kind, column, low, span) and entries, one row a posting; the rest's length."""
     filters = np.zeros((len(posted), 4), np.int32)
-    entries = np.full((len(posted), 5), -1, np.int32)
+    entries = np.full((len(posted), ENTRY_WIDTH), -1, np.int32)
+    done = np.empty(4, np.int32)
     used = 0
     for p in range(len(posted)):
         clause, own = posted[p, 0], posted[p, 3] > 0
-        entries[p, 3] = clauses.owner[clause]
+        done[:] = NONE
+        done[0] = access[clause]
         if own:
-            filters[p, 0], filters[p, 1] = OWN_FILTER, predicates[access[clause], COLUMN]
+            filters[p, 0], filters[p, 1] = OWN_FILTER, predicates[done[0], COLUMN]
             filters[p, 2], filters[p, 3] = posted[p, 1], posted[p, 2] - posted[p, 1]
-        used = fill_entry(
-            clause, int(own), access, clauses, predicates, filters[p], entries[p], rest, used
-        )
+        else:
+            done[1] = next_inline(clause, clauses, predicates, done, True)
+        if done[1] != NONE:
+            low, high = predicates[done[1], LOW], predicates[done[1], HIGH]
+            filters[p, 0] = POINT_FILTER if low == high else RANGE_FILTER
+            filters[p, 1], filters[p, 2] = predicates[done[1], COLUMN], low
+            filters[p, 3] = high - low
+        fill_tests(clause, clauses, predicates, done, entries[p])
+        entries[p, ENTRY_LINK] = clauses.owner[clause]
+        end = fill_rest(clause, clauses, predicates, done, rest, used)
+        if end > used:
+            entries[p, ENTRY_REST] = used
+        used = end
     return filters, entries, used
 
 

@@ -7,13 +7,9 @@ null.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
+from caddis.arrays import Anys, Bytes, Floats, Int32s, Int64s
 
 NAN_KEY = np.int64((1 << 63) - 1)
 LOW_63_BITS = np.int64((1 << 63) - 1)
@@ -52,12 +48,12 @@ def code_presence(valid: Bytes, offset: int, out: Int32s) -> None:  # pragma: no
 
 @njit(cache=True)
 def code_ints(
-    values: npt.NDArray[np.integer], valid: Bytes, offset: int, keys: Int64s, out: Int32s
+    values: Anys, valid: Bytes, offset: int, keys: Int64s, out: Int32s
 ) -> None:  # pragma: no cover
     """Codes of whole numbers, days, µs, unscaled decimals and Booleans."""
     for i in range(len(out)):
         if is_valid(valid, offset + i):
-            out[i] = code_of_int(np.int64(values[offset + i]), keys)
+            out[i] = code_of_int(int(values[offset + i]), keys)
         else:
             out[i] = 0
 
@@ -86,7 +82,7 @@ def hash_bytes(data: Bytes, begin: int, end: int) -> int:  # pragma: no cover
     h = np.uint64(14695981039346656037)
     for i in range(begin, end):
         h = (h ^ np.uint64(data[i])) * np.uint64(1099511628211)
-    return np.int64((h ^ (h >> np.uint64(29))) & np.uint64(0x7FFFFFFF))
+    return int((h ^ (h >> np.uint64(29))) & np.uint64(0x7FFFFFFF))
 
 
 @njit(cache=True, forceinline=True)
@@ -125,7 +121,7 @@ def find_bytes(
         key = slots[slot] - 1
         length = keys[key + 1] - keys[key]
         if length == end - begin and same_bytes(text, begin, data, keys[key], length):
-            return key
+            return int(key)
         slot = (slot + 1) & mask
     return -1
 
@@ -135,12 +131,14 @@ def is_less(a: Bytes, i: int, m: int, b: Bytes, j: int, n: int) -> bool:  # prag
     """Whether the key of m bytes at a[i] comes before the text of n bytes at b[j]."""
     for k in range(min(m, n)):
         if a[i + k] != b[j + k]:
-            return a[i + k] < b[j + k]
+            return bool(a[i + k] < b[j + k])
     return m < n
 
 
 @njit(cache=True)
-def place_of_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes) -> int:  # pragma: no cover
+def place_of_bytes(
+    text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes
+) -> int:  # pragma: no cover
     """How many keys come before the text."""
     low, high = 0, len(keys) - 1
     while low < high:
@@ -155,7 +153,7 @@ def place_of_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes)
 
 @njit(cache=True)
 def code_bytes(
-    starts: npt.NDArray[np.integer],
+    starts: Anys,
     text: Bytes,
     valid: Bytes,
     offset: int,
@@ -170,7 +168,7 @@ def code_bytes(
         if not is_valid(valid, offset + i):
             out[i] = 0
             continue
-        begin, end = np.int64(starts[offset + i]), np.int64(starts[offset + i + 1])
+        begin, end = int(starts[offset + i]), int(starts[offset + i + 1])
         key = find_bytes(text, begin, end, keys, data, slots)
         if key >= 0:
             out[i] = code_of_place(key, True)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from caddis.arrays import Anys, Bytes, Int32s, Int64s
 from caddis.errors import EventError
 from caddis.language import Column
 from caddis.language.columns import is_array, is_comparable, is_floating, sql_type
@@ -26,10 +26,6 @@ from caddis.matching.encode_kernels import (
 )
 from caddis.matching.kernels import BatchArrays
 from caddis.matching.packing import Boundaries, is_wide
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 
 NO_VALIDITY = np.zeros(0, np.uint8)
 
@@ -51,7 +47,9 @@ class ColumnCoder:
         """The coder of a column with these boundaries."""
         keys = boundaries.keys
         if isinstance(keys, np.ndarray):
-            return ColumnCoder(column, boundaries.ordered, keys, np.zeros(0, np.uint8), np.zeros(0, np.int32))
+            return ColumnCoder(
+                column, boundaries.ordered, keys, np.zeros(0, np.uint8), np.zeros(0, np.int32)
+            )
         starts, data = _byte_buffers(keys)
         starts = starts.astype(np.int64)
         return ColumnCoder(column, boundaries.ordered, starts, data, hash_table(starts, data))
@@ -66,8 +64,14 @@ class ColumnCoder:
         elif is_wide(self.column):
             array = _as_bytes(array)
             code_bytes(
-                *_byte_buffers(array), _validity(array), array.offset,
-                self.keys, self.data, self.slots, self.ordered, out,
+                *_byte_buffers(array),
+                _validity(array),
+                array.offset,
+                self.keys,
+                self.data,
+                self.slots,
+                self.ordered,
+                out,
             )
         else:
             array = _as_numbers(array)
@@ -87,7 +91,8 @@ class ColumnCoder:
     def _dictionary_codes(self, array: pa.DictionaryArray) -> Int32s:
         codes = np.append(self.codes(array.dictionary), np.int32(0))
         places = array.indices.fill_null(len(array.dictionary)).to_numpy(zero_copy_only=False)
-        return codes[places]
+        found: Int32s = codes[places]
+        return found
 
 
 class BatchEncoder:
@@ -176,7 +181,7 @@ def _as_numbers(array: pa.Array) -> pa.Array:
     return array
 
 
-def _numbers(array: pa.Array) -> npt.NDArray[np.generic]:
+def _numbers(array: pa.Array) -> Anys:
     """The buffer of values, from before the array's offset; of decimals the low 64 bits."""
     if len(array) == 0:
         return np.zeros(0, np.int64)
@@ -206,7 +211,7 @@ def _decimal_bytes(array: pa.Array) -> pa.Array:
     return pc.if_else(valid, whole, None)
 
 
-def _byte_buffers(array: pa.Array) -> tuple[npt.NDArray[np.generic], Bytes]:
+def _byte_buffers(array: pa.Array) -> tuple[Anys, Bytes]:
     """Where each byte string begins, and all bytes; both from before the array's offset."""
     wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
     offset_type = np.int64 if wide else np.int32

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from caddis.arrays import Int64s
 from caddis.errors import SubscriptionError
 from caddis.language import Column, parse_all
 from caddis.language.columns import is_floating, is_text, scale_of
@@ -18,8 +19,6 @@ from caddis.matching.building import EVERY_EVENT, Postings, post
 from caddis.matching.kernels import COLUMN, CONTAINS, FIRST, KIND, TEXT
 from caddis.matching.matcher import Matcher, named_errors, subscription_ids_of, without_concepts
 from caddis.matching.packing import WIDE_DECIMAL_BIAS, PackedClauses, pack
-
-Int64s = npt.NDArray[np.int64]
 
 EQUALITY, RANGE, ELEMENT, PATTERN, EVERYTHING = (
     "equality",
@@ -118,7 +117,8 @@ def _tokens(packed: PackedClauses, postings: Postings) -> Int64s:
     rows = postings.rows.astype(np.int64)
     column = packed.predicates.table[postings.access[rows[:, 0]], COLUMN].astype(np.int64)
     column[postings.access[rows[:, 0]] == EVERY_EVENT] = -1
-    return ((column + 1) << 40) + ((rows[:, 3] + 1) << 34) + rows[:, 4] + 1
+    tokens: Int64s = ((column + 1) << 40) + ((rows[:, 3] + 1) << 34) + rows[:, 4] + 1
+    return tokens
 
 
 def _access_uses(
@@ -135,7 +135,9 @@ def _access_uses(
     return tuple(uses)
 
 
-def _shared_tokens(packed: PackedClauses, postings: Postings, limit: int) -> tuple[SharedToken, ...]:
+def _shared_tokens(
+    packed: PackedClauses, postings: Postings, limit: int
+) -> tuple[SharedToken, ...]:
     tokens = _tokens(packed, postings)
     _, first, counts = np.unique(tokens, return_index=True, return_counts=True)
     fullest = np.argsort(-counts, kind="stable")[:limit]

@@ -5,7 +5,7 @@ The access index is a tree of four levels, each a run of the next, all in flat a
     node    an access token: one code of a column, or a dyadic interval of codes
       run     clauses under the node whose next predicate (the filter) is on the same column
         group   those with the very same filter
-          entry   a clause: one more predicate in place, its link, and where the rest stands
+          entry   a clause: two more predicates in place, its link, and where the rest stands
 
 A batch is gone through node by node: the rows that carry the node's token come from sorting the
 column once, so a clause's memory is read once a batch and not once an event. A run of equality
@@ -18,13 +18,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Int8s = npt.NDArray[np.int8]
-Int16s = npt.NDArray[np.int16]
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
+from caddis.arrays import Bools, Int32s, Int64s
 
 NO_FILTER, OWN_FILTER, POINT_FILTER, RANGE_FILTER = range(4)
 """Kinds of runs: nothing more to test; the access interval itself; equality; another interval."""
@@ -34,7 +30,7 @@ INTERVAL, INTERVALS, TEXT, CONTAINS, LACKS = range(5)
 
 RUN_KIND, RUN_COLUMN, RUN_GROUPS = range(3)
 GROUP_LOW, GROUP_SPAN, GROUP_ENTRIES = range(3)
-ENTRY_COLUMN, ENTRY_LOW, ENTRY_SPAN, ENTRY_LINK, ENTRY_REST = range(5)
+FIRST_TEST, SECOND_TEST, ENTRY_LINK, ENTRY_REST, ENTRY_WIDTH = 0, 3, 6, 7, 8
 KIND, COLUMN, LOW, HIGH, FIRST, COUNT = range(6)
 """The columns of the tables of runs, groups, entries and predicates."""
 
@@ -42,7 +38,7 @@ REFUSED, ACCEPTED, UNDECIDED = range(3)
 
 
 class IndexArrays(NamedTuple):
-    """The access index. Where a row says where something starts, the next row says where it ends."""
+    """The access index. Where a row says where something starts, the next says where it ends."""
 
     node_base: Int64s
     """By column and level: the number of the level's first node; -1 if it has none."""
@@ -53,7 +49,7 @@ class IndexArrays(NamedTuple):
     groups: Int32s
     """Rows of low, span, first entry."""
     entries: Int32s
-    """Rows of column (-1: none), low, span, link, place in `rest` (-1: none)."""
+    """Rows of two tests (column, or -1 for none; low; span), link, place in `rest` or -1."""
     rest: Int32s
     """A count, then that many predicate numbers; repeated."""
     predicates: Int32s
@@ -80,7 +76,9 @@ class BatchArrays(NamedTuple):
 
 
 @njit(cache=True)
-def sort_by_code(codes: Int32s, rows: Int32s, limit: int) -> tuple[Int32s, Int32s]:  # pragma: no cover
+def sort_by_code(
+    codes: Int32s, rows: Int32s, limit: int
+) -> tuple[Int32s, Int32s]:  # pragma: no cover
     """Codes below `limit` and their rows in ascending order of code: radix sort, 11 bits a pass."""
     count = len(codes)
     shift = 0
@@ -155,7 +153,7 @@ def distinct_starts(codes: Int32s, count: int) -> Int64s:  # pragma: no cover
 @njit(cache=True, forceinline=True)
 def within(code: int, low: int, span: int) -> bool:  # pragma: no cover
     """low <= code <= low + span, in one comparison."""
-    return np.uint32(code - low) <= np.uint32(span)
+    return bool(np.uint32(code - low) <= np.uint32(span))
 
 
 @njit(cache=True)
@@ -211,6 +209,20 @@ def filter_rows(
 
 
 @njit(cache=True)
+def keep_passing(
+    out: Int32s, begin: int, end: int, values: Int32s, low: int, span: int
+) -> int:  # pragma: no cover
+    """Of the pairs in out[begin:end], keep those whose row passes a test; where they end."""
+    kept = begin
+    for i in range(begin, end):
+        row, entry = out[i, 0], out[i, 1]
+        out[kept, 0] = row
+        out[kept, 1] = entry
+        kept += within(values[row], low, span)
+    return kept
+
+
+@njit(cache=True)
 def try_entries(
     first: int,
     last: int,
@@ -221,17 +233,33 @@ def try_entries(
     out: Int32s,
     used: int,
 ) -> tuple[Int32s, int]:  # pragma: no cover
-    """Append (row, entry) for each hit that passes the entry's own predicate."""
+    """Append (row, entry) for each hit that passes the entry's tests."""
     for entry in range(first, last):
         if used + found > len(out):
             out = enlarged(out, used, found)
-        column = entries[entry, ENTRY_COLUMN]
-        low, span = entries[entry, ENTRY_LOW], entries[entry, ENTRY_SPAN]
+        begin, column = used, entries[entry, FIRST_TEST]
+        low, span = entries[entry, FIRST_TEST + 1], entries[entry, FIRST_TEST + 2]
+        values = codes[max(column, 0)]
         for i in range(found):
-            out[used, 0] = hits[i]
+            row = hits[i]
+            out[used, 0] = row
             out[used, 1] = entry
-            used += column < 0 or within(codes[column, hits[i]], low, span)
+            used += (column < 0) | within(values[row], low, span)
+        column = entries[entry, SECOND_TEST]
+        if column >= 0 and used > begin:
+            low, span = entries[entry, SECOND_TEST + 1], entries[entry, SECOND_TEST + 2]
+            used = keep_passing(out, begin, used, codes[column], low, span)
     return out, used
+
+
+@njit(cache=True)
+def passes(entries: Int32s, entry: int, codes: Int32s, row: int) -> bool:  # pragma: no cover
+    """Whether a row passes both tests of an entry."""
+    for test in (FIRST_TEST, SECOND_TEST):
+        column, low = entries[entry, test], entries[entry, test + 1]
+        if column >= 0 and not within(codes[column, row], low, entries[entry, test + 2]):
+            return False
+    return True
 
 
 @njit(cache=True)
@@ -258,11 +286,9 @@ def join_points(
         if used + end - begin > len(out):
             out = enlarged(out, used, end - begin)
         for entry in range(begin, end):
-            column = entries[entry, ENTRY_COLUMN]
-            low, span = entries[entry, ENTRY_LOW], entries[entry, ENTRY_SPAN]
             out[used, 0] = row
             out[used, 1] = entry
-            used += column < 0 or within(codes[column, row], low, span)
+            used += passes(entries, entry, codes, row)
     for group in range(first, last):
         slots[groups[group, GROUP_LOW]] = -1
     return out, used
@@ -339,8 +365,18 @@ def visit_column(
             if first < last:
                 mine, end = own[begin : starts[i]], starts[i]
                 out, used = visit_node(
-                    first, last, runs, groups, entries, batch.codes,
-                    mine, rows[begin:end], slots, hits, out, used,
+                    first,
+                    last,
+                    runs,
+                    groups,
+                    entries,
+                    batch.codes,
+                    mine,
+                    rows[begin:end],
+                    slots,
+                    hits,
+                    out,
+                    used,
                 )
     return out, used
 
@@ -373,7 +409,7 @@ def predicate_holds(
     kind, column = predicate[KIND], predicate[COLUMN]
     low, high, first = predicate[LOW], predicate[HIGH], predicate[FIRST]
     code = codes[column, row]
-    if kind == CONTAINS or kind == LACKS:
+    if kind in (CONTAINS, LACKS):
         if code == 0:
             return REFUSED
         base = element_base[column] + row
@@ -443,15 +479,25 @@ def match_batch(
             node = first_pattern + p
             rows = batch.pattern_rows[batch.pattern_start[p] : batch.pattern_start[p + 1]]
         out, used = visit_node(
-            index.node_runs[node], index.node_runs[node + 1], index.runs, index.groups,
-            index.entries, batch.codes, rows, rows, slots, hits, out, used,
+            index.node_runs[node],
+            index.node_runs[node + 1],
+            index.runs,
+            index.groups,
+            index.entries,
+            batch.codes,
+            rows,
+            rows,
+            slots,
+            hits,
+            out,
+            used,
         )
     return out[: decide(index, batch, out, used)], used
 
 
 @njit(cache=True)
 def in_row_order(
-    found: Int32s, rows: int, several: npt.NDArray[np.bool_]
+    found: Int32s, rows: int, several: Bools
 ) -> tuple[Int32s, Int32s]:  # pragma: no cover
     """Rows and links sorted by row; a link with `several` clauses once a row."""
     starts = np.zeros(rows + 1, np.int64)
@@ -473,7 +519,7 @@ def in_row_order(
 
 @njit(cache=True)
 def _each_once(
-    rows: Int32s, links: Int32s, several: npt.NDArray[np.bool_]
+    rows: Int32s, links: Int32s, several: Bools
 ) -> tuple[Int32s, Int32s]:  # pragma: no cover
     seen = np.empty(len(several), np.int32)
     for link in range(len(seen)):

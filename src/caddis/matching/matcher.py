@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Literal as Choice
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from caddis.arrays import Anys, Bools, Floats, Int32s
 from caddis.errors import InvalidSubscriptions, SubscriptionError, SubscriptionTableError
 from caddis.language import ClauseTable, Column, Concept, MatchesText, parse_all
 from caddis.matching import selectivity, storage
@@ -26,8 +26,6 @@ from caddis.matching.kernels import FIRST, KIND, TEXT, BatchArrays, in_row_order
 from caddis.matching.packing import PackedClauses, pack
 from caddis.matching.texts import BatchTexts
 
-Int32s = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 OnInvalid = Choice["raise", "report"]
 
 
@@ -69,8 +67,10 @@ class Matcher:
     >>> matcher = Matcher.compile(table, schema)
     >>> events = pa.record_batch({"city": ["Galway", "Cork"], "price": [150, 90]}, schema)
     >>> matches = matcher.match(events)
-    >>> [(int(row), matcher.subscription_ids[link].as_py()) for row, link
-    ...  in zip(matches.rows, matches.links)]
+    >>> [
+    ...     (int(row), matcher.subscription_ids[link].as_py())
+    ...     for row, link in zip(matches.rows, matches.links)
+    ... ]
     [(0, 'ann'), (0, 'bo')]
     """
 
@@ -125,7 +125,9 @@ class Matcher:
     ) -> Matcher:
         """Build the index of clauses that are already parsed."""
         packed = pack(clauses)
-        coders = [ColumnCoder.of(*pair) for pair in zip(packed.columns, packed.boundaries, strict=True)]
+        coders = [
+            ColumnCoder.of(*pair) for pair in zip(packed.columns, packed.boundaries, strict=True)
+        ]
         index = build(packed, _likelihood(packed, coders, sample))
         counts = np.bincount(packed.owner, minlength=len(subscription_ids))
         several = counts > 1 if np.any(counts > 1) else np.zeros(0, bool)
@@ -164,15 +166,20 @@ class Matcher:
     @property
     def nbytes(self) -> int:
         """Bytes of the index, its columns' boundaries and the subscriptions' ids."""
-        arrays = [*self._index.arrays, self._several]
+        arrays: list[Anys] = [*self._index.arrays, self._several]
         for coder in self._encoder.coders:
             arrays += [coder.keys, coder.data, coder.slots]
-        return sum(array.nbytes for array in arrays) + self.subscription_ids.nbytes
+        return sum(array.nbytes for array in arrays) + int(self.subscription_ids.nbytes)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the matcher to a folder that `load` can map into memory."""
         storage.save(
-            Path(folder), self._index, self._encoder.coders, self._texts, self._several, self.subscription_ids
+            Path(folder),
+            self._index,
+            self._encoder.coders,
+            self._texts,
+            self._several,
+            self.subscription_ids,
         )
 
     @classmethod
@@ -213,7 +220,9 @@ def subscription_ids_of(subscriptions: pa.Table) -> pa.Array:
             raise SubscriptionTableError(f"subscriptions need a column {name!r}; they have {names}")
     ids = subscriptions["subscription_id"].combine_chunks()
     if ids.null_count:
-        raise SubscriptionTableError(f"{ids.null_count:,} subscriptions have a null subscription_id")
+        raise SubscriptionTableError(
+            f"{ids.null_count:,} subscriptions have a null subscription_id"
+        )
     counts = ids.value_counts()
     repeated = counts.filter(pa.compute.greater(counts.field("counts"), 1))
     if len(repeated):
@@ -234,7 +243,9 @@ def without_concepts(clauses: ClauseTable) -> ClauseTable:
     errors = dict(clauses.errors)
     for clause, member in zip(clause_of_member[asks], clauses.members[asks], strict=True):
         concept = concepts[int(member)]
-        problem = f"the concept {concept.name}({concept.column.name}) needs a model, and there is none"
+        problem = (
+            f"the concept {concept.name}({concept.column.name}) needs a model, and there is none"
+        )
         errors.setdefault(int(clauses.owner[clause]), SubscriptionError(problem, ""))
     kept = ~np.isin(clauses.owner, list(errors))
     lengths = np.diff(clauses.starts)
@@ -251,7 +262,7 @@ def without_concepts(clauses: ClauseTable) -> ClauseTable:
 
 def _likelihood(
     packed: PackedClauses, coders: list[ColumnCoder], sample: pa.RecordBatch | None
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     if sample is None or sample.num_rows == 0:
         return selectivity.from_clauses(packed)
     return selectivity.from_sample(packed, BatchEncoder(coders).encode(sample))

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from caddis.arrays import Bools, Int32s, Int64s
 from caddis.language import ClauseTable, Column, Concept, Contains, InValues, MatchesText, Predicate
 from caddis.language.columns import is_comparable, is_text
+from caddis.language.values import HIGHEST, LOWEST, Cut, Key
 from caddis.matching.kernels import (
     COLUMN,
     CONTAINS,
@@ -34,11 +35,6 @@ from caddis.matching.kernels import (
     LOW,
     TEXT,
 )
-from caddis.language.values import HIGHEST, LOWEST, Cut, Key
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 WIDE_DECIMAL_BIAS = 1 << 127
 EVERYTHING: tuple[Cut, ...] = (LOWEST, HIGHEST)

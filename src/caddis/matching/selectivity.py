@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from caddis.arrays import Floats, Int32s, Int64s
 from caddis.matching.kernels import (
     COLUMN,
     CONTAINS,
@@ -26,9 +26,6 @@ from caddis.matching.kernels import (
 )
 from caddis.matching.packing import PackedClauses
 
-Floats = npt.NDArray[np.float64]
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 Share = Callable[[Int32s, Int32s], Floats]
 """How likely a value's code lies between low and high, for arrays of both."""
 

@@ -15,9 +15,9 @@ import json
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from caddis.arrays import Anys, Bools
 from caddis.errors import IndexFolderError
 from caddis.language import Column, MatchesText, TextPattern
 from caddis.matching.building import AccessIndex
@@ -27,9 +27,7 @@ from caddis.matching.kernels import IndexArrays
 FORMAT = 1
 _CODER_ARRAYS = ("keys", "data", "slots")
 
-Parts = tuple[
-    AccessIndex, list[ColumnCoder], list[MatchesText], npt.NDArray[np.bool_], pa.Array
-]
+Parts = tuple[AccessIndex, list[ColumnCoder], list[MatchesText], Bools, pa.Array]
 
 
 def save(
@@ -37,7 +35,7 @@ def save(
     index: AccessIndex,
     coders: list[ColumnCoder],
     texts: list[MatchesText],
-    several: npt.NDArray[np.bool_],
+    several: Bools,
     ids: pa.Array,
 ) -> None:
     """Write all parts of a matcher to a folder."""
@@ -49,7 +47,10 @@ def save(
     _save_coders(folder, coders)
     _save_texts(folder, coders, texts)
     table = pa.table({"subscription_id": ids})
-    with pa.OSFile(str(folder / "ids.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
+    with (
+        pa.OSFile(str(folder / "ids.arrow"), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as out,
+    ):
         out.write_table(table)
     numbers = {
         "format": FORMAT,
@@ -80,15 +81,21 @@ def load(folder: Path) -> Parts:
             numbers["everything"],
         )
         coders = _load_coders(folder)
-        return index, coders, _load_texts(folder, coders), _mapped(folder, "several"), _load_ids(folder)
+        return (
+            index,
+            coders,
+            _load_texts(folder, coders),
+            _mapped(folder, "several"),
+            _load_ids(folder),
+        )
     except (OSError, ValueError, pa.ArrowException) as problem:
         raise IndexFolderError(f"{folder} is damaged: {problem}; compile it anew") from None
 
 
-def _mapped(folder: Path, name: str) -> npt.NDArray[np.generic]:
+def _mapped(folder: Path, name: str) -> Anys:
     """The array as a plain read-only view of the mapped file."""
     path = folder / f"{name}.npy"
-    array = np.load(path)  if path.stat().st_size <= 256 else np.load(path, mmap_mode="r")
+    array = np.load(path) if path.stat().st_size <= 256 else np.load(path, mmap_mode="r")
     array.flags.writeable = False
     return np.asarray(array)
 
@@ -118,7 +125,11 @@ def _load_coders(folder: Path) -> list[ColumnCoder]:
     coders = []
     for at, field in enumerate(schema):
         repeated = pa.types.is_list(field.type)
-        column = Column(tuple(json.loads(field.name)), field.type.value_type if repeated else field.type, repeated)
+        column = Column(
+            tuple(json.loads(field.name)),
+            field.type.value_type if repeated else field.type,
+            repeated,
+        )
         parts = [arrays[name][starts[name][at] : starts[name][at + 1]] for name in _CODER_ARRAYS]
         coders.append(ColumnCoder(column, field.metadata[b"ordered"] == b"1", *parts))
     return coders

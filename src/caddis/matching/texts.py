@@ -13,12 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from caddis.arrays import Bools, Int32s, Int64s
 from caddis.language import Column, MatchesText
 from caddis.matching.encoding import values_of
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 class BatchTexts:
@@ -40,7 +37,8 @@ class BatchTexts:
         for place in unknown:
             answers[place] = search(values[place])
         self.searches += len(unknown)
-        return answers[needed] == 1
+        found: Bools = answers[needed] == 1
+        return found
 
     def all_rows(self, test: MatchesText) -> Int32s:
         """The rows of which the test is true."""
@@ -61,7 +59,11 @@ class BatchTexts:
 
 
 def _searcher(test: MatchesText) -> Callable[[str | None], bool]:
-    search, fold, wanted = re.compile(test.pattern.regex, re.ASCII).search, test.pattern.fold, not test.negated
+    search, fold, wanted = (
+        re.compile(test.pattern.regex, re.ASCII).search,
+        test.pattern.fold,
+        not test.negated,
+    )
 
     def holds(text: str | None) -> bool:
         """Unknown satisfies neither a pattern nor its negation."""

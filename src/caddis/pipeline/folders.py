@@ -23,11 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from caddis.arrays import Int32s
 from caddis.errors import IndexFolderError
-
-Int32s = npt.NDArray[np.int32]
 
 KEPT_VERSIONS = 32
 
@@ -54,8 +52,8 @@ class VersionFolder:
             return (self.root / "CURRENT").read_text().strip()
         except FileNotFoundError:
             raise IndexFolderError(
-                f"{self.root} is no subscription store, or this machine does not see it: it must lie "
-                "where the driver and every worker can read it"
+                f"{self.root} is no subscription store, or this machine does not see it: it must "
+                "lie where the driver and every worker can read it"
             ) from None
 
     def current(self) -> Version:
@@ -124,7 +122,9 @@ class VersionFolder:
         versions = sorted((self.root / "versions").iterdir())
         for old in versions[:-KEPT_VERSIONS]:
             shutil.rmtree(old)
-        used = {s for version in versions[-KEPT_VERSIONS:] for s in self._read(version.name).segments}
+        used = {
+            s for version in versions[-KEPT_VERSIONS:] for s in self._read(version.name).segments
+        }
         newest = f"{self._last_number('segments'):08}"
         for segment in (self.root / "segments").iterdir():
             if segment.name not in used and segment.name != newest:

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from os import PathLike
 from pathlib import Path
-from typing import Literal, NamedTuple, overload
+from typing import Literal, NamedTuple, TypeAlias, overload
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -23,7 +23,7 @@ from caddis.pipeline.schemas import arrow_schema, spark_type
 from caddis.pipeline.store import SubscriptionStore
 from caddis.pipeline.worker import MatchOperator
 
-Subscriptions = DataFrame | pa.Table | SubscriptionStore
+Subscriptions: TypeAlias = "DataFrame | pa.Table | SubscriptionStore"
 
 
 class MatchResult(NamedTuple):
@@ -89,7 +89,9 @@ def match(
     )
     operator = MatchOperator(str(store.path), event_key, version)
     matches = events.select(*map(_quoted, columns)).mapInArrow(operator, schema)
-    return matches if on_invalid == "raise" else MatchResult(matches, _report(events, errors, id_type))
+    return (
+        matches if on_invalid == "raise" else MatchResult(matches, _report(events, errors, id_type))
+    )
 
 
 def _check_key(events: DataFrame, event_key: str) -> None:
@@ -112,7 +114,7 @@ def _store(
     if isinstance(subscriptions, SubscriptionStore):
         _check_fits(subscriptions, schema)
         return subscriptions, ()
-    table = subscriptions if isinstance(subscriptions, pa.Table) else _collected(subscriptions)
+    table = _collected(subscriptions) if isinstance(subscriptions, DataFrame) else subscriptions
     store = SubscriptionStore.create(_new_folder(index_dir), schema, timezone=timezone)
     return store, store.add(table, on_invalid=on_invalid)
 
@@ -123,16 +125,17 @@ def _check_fits(store: SubscriptionStore, schema: pa.Schema) -> None:
         at = schema.get_field_index(field.name)
         if at >= 0 and schema.field(at).type != field.type:
             raise EventError(
-                f"column {field.name!r} is {schema.field(at).type} in the events, and the store was "
-                f"made for {field.type}"
+                f"column {field.name!r} is {schema.field(at).type} in the events, and the store "
+                f"was made for {field.type}"
             )
 
 
 def _collected(subscriptions: DataFrame) -> pa.Table:
     missing = {"subscription_id", "where"} - set(subscriptions.columns)
     if missing:
+        names = ", ".join(subscriptions.columns)
         raise SubscriptionTableError(
-            f"subscriptions need a column {min(missing)!r}; they have {', '.join(subscriptions.columns)}"
+            f"subscriptions need a column {min(missing)!r}; they have {names}"
         )
     return subscriptions.select("subscription_id", "where").toArrow()
 
@@ -151,7 +154,9 @@ def _quoted(column: str) -> str:
     return "`" + column.replace("`", "``") + "`"
 
 
-def _report(events: DataFrame, errors: tuple[SubscriptionError, ...], id_type: DataType) -> DataFrame:
+def _report(
+    events: DataFrame, errors: tuple[SubscriptionError, ...], id_type: DataType
+) -> DataFrame:
     fields = [StructField("subscription_id", id_type), StructField("error", StringType())]
     rows = [(error.subscription_id, str(error)) for error in errors]
     return events.sparkSession.createDataFrame(rows, StructType(fields))

@@ -14,15 +14,13 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from caddis.arrays import Int32s
 from caddis.errors import IndexFolderError, SubscriptionError, SubscriptionTableError
 from caddis.matching import Matcher, OnInvalid
 from caddis.pipeline.folders import Version, VersionFolder
-
-Int32s = npt.NDArray[np.int32]
 
 FORMAT = 1
 TEXTS = "subscriptions.arrow"
@@ -87,7 +85,9 @@ class SubscriptionStore:
     def subscriptions(self) -> pa.Table:
         """All current subscriptions, with their WHERE texts."""
         version = self._folder.current()
-        empty = pa.table({"subscription_id": pa.array([], self.id_type), "where": pa.array([], pa.string())})
+        empty = pa.table(
+            {"subscription_id": pa.array([], self.id_type), "where": pa.array([], pa.string())}
+        )
         return pa.concat_tables([empty, *(self._live(version, s) for s in version.segments)])
 
     def add(
@@ -134,7 +134,9 @@ class SubscriptionStore:
             return [field.name for field in self.schema]
         used = set()
         for segment in self._folder.version(version_name).segments:
-            used |= {column.path[0] for column in Matcher.load(self._folder.segment(segment)).columns}
+            used |= {
+                column.path[0] for column in Matcher.load(self._folder.segment(segment)).columns
+            }
         return [field.name for field in self.schema if field.name in used]
 
     def _publish(self, segments: tuple[str, ...], removed: dict[str, Int32s]) -> None:
@@ -156,7 +158,10 @@ class SubscriptionStore:
         folder = self._folder.segment(name)
         matcher.save(folder)
         table = subscriptions.select(["subscription_id", "where"])
-        with pa.OSFile(str(folder / TEXTS), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
+        with (
+            pa.OSFile(str(folder / TEXTS), "wb") as sink,
+            pa.ipc.new_file(sink, table.schema) as out,
+        ):
             out.write_table(table)
         return name
 
@@ -238,4 +243,6 @@ def _places(ids: pa.Array | pa.ChunkedArray, wanted: pa.Array | list[object]) ->
     if not isinstance(wanted, pa.Array):
         wanted = pa.array(wanted, ids.type)
     found = pc.is_in(ids, wanted.cast(ids.type))
-    return np.flatnonzero(found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy()).astype(np.int32)
+    return np.flatnonzero(
+        found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy()
+    ).astype(np.int32)
