@@ -136,10 +136,8 @@ class _Bound:
         items = self.checked(
             operands[0], lambda: listed_together(type_, given, cast_strings=cast_strings)
         )
-        found = NOTHING
-        for operand, item in zip(operands, items, strict=True):
-            found = found | self.equal(operand, type_, item)
-        return found
+        pairs = zip(operands, items, strict=True)
+        return ValueSet.union(self.equal(operand, type_, item) for operand, item in pairs)
 
     def equal(self, operand: Slot | bool, type_: pa.DataType, literal: Literal) -> ValueSet:
         return self.checked(operand, lambda: compare(type_, Test.EQUAL, literal, self.timezone))

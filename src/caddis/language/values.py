@@ -9,7 +9,7 @@ pushed down to the atoms.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 Key = int | bytes
@@ -60,24 +60,42 @@ class ValueSet:
         end = before(stem[:-1] + bytes([stem[-1] + 1])) if stem else HIGHEST
         return ValueSet.interval(before(prefix), end)
 
+    @staticmethod
+    def union(sets: Iterable[ValueSet]) -> ValueSet:
+        """What is in any of the sets."""
+        null = False
+        pairs: list[tuple[Cut, Cut]] = []
+        for one in sets:
+            null |= one.null
+            pairs += zip(one.cuts[::2], one.cuts[1::2], strict=True)
+        cuts: list[Cut] = []
+        for low, high in sorted(pairs):
+            if not cuts or cuts[-1] < low:
+                cuts += (low, high)
+            elif cuts[-1] < high:
+                cuts[-1] = high
+        return ValueSet(tuple(cuts), null)
+
     def __or__(self, other: ValueSet) -> ValueSet:
-        return self._combine(other, lambda a, b: a or b)
+        return ValueSet.union((self, other))
 
     def __and__(self, other: ValueSet) -> ValueSet:
-        return self._combine(other, lambda a, b: a and b)
+        if len(self.cuts) == len(other.cuts) == 2:
+            low, high = max(self.cuts[0], other.cuts[0]), min(self.cuts[1], other.cuts[1])
+            return ValueSet((low, high) if low < high else (), self.null and other.null)
+        return ~(~self | ~other)
 
     def __invert__(self) -> ValueSet:
         """The complement, null included."""
-        return self._combine(NOTHING, lambda a, _: not a)
+        cuts = self.cuts
+        cuts = cuts[1:] if cuts[:1] == (LOWEST,) else (LOWEST, *cuts)
+        cuts = cuts[:-1] if cuts[-1:] == (HIGHEST,) else (*cuts, HIGHEST)
+        return ValueSet(cuts, not self.null)
 
     def __contains__(self, key: Key | None) -> bool:
         if key is None:
             return self.null
         return sum(cut <= before(key) for cut in self.cuts) % 2 == 1
-
-    def of_known_values(self) -> ValueSet:
-        """The same set without null."""
-        return ValueSet(self.cuts)
 
     @property
     def is_everything(self) -> bool:
@@ -88,29 +106,6 @@ class ValueSet:
     def is_nothing(self) -> bool:
         """True of no value: a clause with such a predicate never matches."""
         return not self.null and not self.cuts
-
-    def point_keys(self) -> tuple[Key, ...] | None:
-        """The keys, if the set is a list of single values; None if it has a wider interval."""
-        keys = []
-        for low, high in zip(self.cuts[::2], self.cuts[1::2], strict=True):
-            if len(low) == 1 or len(high) == 1 or low[1] != high[1]:
-                return None
-            keys.append(low[1])
-        return tuple(keys)
-
-    def _combine(self, other: ValueSet, rule: Callable[[bool, bool], bool]) -> ValueSet:
-        inside = [False, False]
-        toggles = sorted({*self.cuts, *other.cuts, LOWEST})
-        mine, others = set(self.cuts), set(other.cuts)
-        cuts: list[Cut] = []
-        for cut in toggles:
-            inside[0] ^= cut in mine
-            inside[1] ^= cut in others
-            if cut != HIGHEST and rule(*inside) != bool(len(cuts) % 2):
-                cuts.append(cut)
-        if len(cuts) % 2:
-            cuts.append(HIGHEST)
-        return ValueSet(tuple(cuts), rule(self.null, other.null))
 
 
 NOTHING = ValueSet()

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Int32s, Int64s
-from caddis.language import ClauseTable, Column, Concept, Contains, InValues, MatchesText, Predicate
+from caddis.language import ClauseTable, Column, Contains, InValues, MatchesText, Predicate
 from caddis.language.columns import is_comparable, is_text
 from caddis.language.values import HIGHEST, LOWEST, Cut, Key
 from caddis.matching.kernels import (
@@ -96,11 +96,7 @@ def is_wide(column: Column) -> bool:
 def pack(table: ClauseTable) -> PackedClauses:
     """Clauses without concepts, in codes."""
     packer = _Packer(len(table.predicates))
-    by_column: dict[Column, list[int]] = {}
-    for number, predicate in enumerate(table.predicates):
-        assert not isinstance(predicate, Concept)
-        by_column.setdefault(predicate.column, []).append(number)
-    for column, numbers in by_column.items():
+    for column, numbers in _by_column(table).items():
         predicates: list[Predicate] = [table.predicates[n] for n in numbers]  # type: ignore[misc]
         packer.add(column, np.asarray(numbers), predicates)
     return PackedClauses(
@@ -111,6 +107,17 @@ def pack(table: ClauseTable) -> PackedClauses:
         table.starts,
         table.members,
     )
+
+
+def _by_column(table: ClauseTable) -> dict[Column, list[int]]:
+    """The predicates of each column, found by identity first: hashing a million columns is slow."""
+    by_object: dict[int, list[int]] = {}
+    for number, predicate in enumerate(table.predicates):
+        by_object.setdefault(id(predicate.column), []).append(number)
+    by_column: dict[Column, list[int]] = {}
+    for numbers in by_object.values():
+        by_column.setdefault(table.predicates[numbers[0]].column, []).extend(numbers)
+    return by_column
 
 
 class _Packer:
