@@ -131,11 +131,9 @@ class _Bound:
         operands = [operand for operand in atom.operands if operand is not None]
         if not operands:
             return NOTHING
-        type_, cast_strings = atom.column.type, atom.test is Test.IN
+        type_, in_array = atom.column.type, atom.test is Test.CONTAINS
         given = [self.literal(operand) for operand in operands]
-        items = self.checked(
-            operands[0], lambda: listed_together(type_, given, cast_strings=cast_strings)
-        )
+        items = self.checked(operands[0], lambda: listed_together(type_, given, in_array=in_array))
         pairs = zip(operands, items, strict=True)
         return ValueSet.union(self.equal(operand, type_, item) for operand, item in pairs)
 

@@ -115,16 +115,24 @@ def _digits(type_: pa.DataType) -> tuple[int, int]:
     return _WHOLE_DIGITS[type_.bit_width], 0
 
 
+def _refuse_in_array(type_: pa.DataType, element: Literal) -> None:
+    if is_text(element.type) and not is_text(type_):
+        raise TypeMismatch(type_, element)
+    floats = pa.types.is_float32(type_), pa.types.is_float32(element.type)
+    if any(floats) and (is_exact(type_) or is_exact(element.type)):
+        raise TypeMismatch(type_, element, "give it the elements' type, as in 5F or 5D")
+
+
 def listed_together(
-    type_: pa.DataType, items: Sequence[Literal], *, cast_strings: bool
+    type_: pa.DataType, items: Sequence[Literal], *, in_array: bool
 ) -> list[Literal]:
     """The literals of an IN list or array_contains, in the one type that Spark gives them all.
 
-    array_contains does not cast strings to dates and timestamps, IN does.
+    array_contains (`in_array`) does not cast strings, and compares FLOAT with whole numbers as
+    FLOAT, which is refused.
     """
-    texts = [item for item in items if is_text(item.type)]
-    if texts and not cast_strings and not is_text(type_):
-        raise TypeMismatch(type_, texts[0])
+    if in_array:
+        _refuse_in_array(type_, items[0])
     if is_exact(type_) and all(is_exact(item.type) for item in items):
         check_digits(type_, items, listed=True)
     elif is_exact(type_) and all(is_exact(i.type) or is_floating(i.type) for i in items):
@@ -184,9 +192,9 @@ def _date(literal: Literal, timezone: str) -> tuple[Cut, Cut]:
     guess = instant // literals.MICROSECONDS_A_DAY
     low = max(guess - 2, literals.FIRST_DAY)
     high = min(guess + 3, literals.LAST_DAY + 1)
-    day = _bisect(low, high, lambda key: literals.midnight(key, timezone) >= instant)
-    same = day <= literals.LAST_DAY and literals.midnight(day, timezone) == instant
-    return before(day), (after(day) if same else before(day))
+    first = _bisect(low, high, lambda key: literals.midnight(key, timezone) >= instant)
+    last = _bisect(first, high, lambda key: literals.midnight(key, timezone) > instant)
+    return before(first), before(last)
 
 
 def _timestamp(type_: pa.DataType, literal: Literal, timezone: str) -> tuple[Cut, Cut]:

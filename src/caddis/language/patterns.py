@@ -74,8 +74,20 @@ def _text(parts: list[object]) -> str:
 
 
 def _like_regex(parts: list[object]) -> str:
-    wild = {ANY_RUN: "(?s:.*)", ANY_ONE: "(?s:.)"}
-    return r"\A" + "".join(re.escape(p) if isinstance(p, str) else wild[p] for p in parts) + r"\Z"
+    """Every stretch between two `%` is taken where it first occurs, without a second thought.
+
+    That is always right, since what follows may begin anywhere behind it, and it keeps the
+    search linear: with plain `.*` it would be exponential in the number of `%`.
+    """
+    stretches = [""]
+    for part in parts:
+        if part is ANY_RUN:
+            stretches.append("")
+        else:
+            stretches[-1] += re.escape(part) if isinstance(part, str) else "(?s:.)"
+    head, *middle = stretches
+    tail = f"(?s:.*){middle.pop()}" if middle else ""
+    return rf"\A{head}{''.join(f'(?>(?s:.*?){stretch})' for stretch in middle if stretch)}{tail}\Z"
 
 
 _LINE_ENDS = r"\n\r\u0085\u2028\u2029"
@@ -175,7 +187,10 @@ class _JavaRegex:
     def _class_member(self) -> str:
         char = self._take()
         if char == "\\":
-            return self._escaped(self._take(), in_class=True)
+            before, escaped, behind = self.pattern[self.at - 2], self._take(), self._peek()
+            if escaped in _CLASS_ESCAPES and "-" in (before, behind):
+                raise LiteralProblem(f"a - beside \\{escaped} in a class is not supported")
+            return self._escaped(escaped, in_class=True)
         return char if char == "-" else re.escape(char)
 
     def _group(self) -> str:

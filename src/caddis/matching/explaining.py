@@ -104,19 +104,21 @@ def _kinds(packed: PackedClauses, postings: Postings) -> npt.NDArray[np.str_]:
     access = postings.access[postings.rows[:, 0]]
     kinds = np.full(len(access), RANGE, dtype="<U16")
     kinds[postings.rows[:, 1] == postings.rows[:, 2]] = EQUALITY
-    table = packed.predicates.table
-    has_token = access != EVERY_EVENT
-    kinds[has_token & (table[access, KIND] == CONTAINS)] = ELEMENT
-    kinds[has_token & (table[access, KIND] == TEXT)] = PATTERN
-    kinds[~has_token] = EVERYTHING
+    has_token = np.flatnonzero(access != EVERY_EVENT)
+    access_kind = packed.predicates.table[access[has_token], KIND]
+    kinds[has_token[access_kind == CONTAINS]] = ELEMENT
+    kinds[has_token[access_kind == TEXT]] = PATTERN
+    kinds[access == EVERY_EVENT] = EVERYTHING
     return kinds
 
 
 def _tokens(packed: PackedClauses, postings: Postings) -> Int64s:
     """By posting: column, level and token in one number; of patterns, the predicate."""
     rows = postings.rows.astype(np.int64)
-    column = packed.predicates.table[postings.access[rows[:, 0]], COLUMN].astype(np.int64)
-    column[postings.access[rows[:, 0]] == EVERY_EVENT] = -1
+    access = postings.access[rows[:, 0]]
+    column = np.full(len(rows), -1, np.int64)
+    has_token = access != EVERY_EVENT
+    column[has_token] = packed.predicates.table[access[has_token], COLUMN]
     tokens: Int64s = ((column + 1) << 40) + ((rows[:, 3] + 1) << 34) + rows[:, 4] + 1
     return tokens
 
