@@ -19,14 +19,13 @@ from caddis.language.literals import Literal, LiteralProblem
 from caddis.language.normal import Term, Values
 from caddis.language.patterns import TextPattern
 from caddis.language.predicates import Concept, Contains, InValues, MatchesText, Predicate
-from caddis.language.shapes import TEXT_KINDS
+from caddis.language.shapes import TEXT_KINDS, Texts
 from caddis.language.tree import TEXT_TESTS, Atom, Slot, Test
 from caddis.language.values import ALL_KNOWN, NOTHING, ONLY_NULL, ValueSet
 
 NEVER, ALWAYS, INVALID = -1, -2, -3
 """In place of a predicate's number: true of nothing; of everything; its literals are wrong."""
 
-Texts = tuple[str, ...]
 T = TypeVar("T")
 
 

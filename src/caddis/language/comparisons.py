@@ -119,7 +119,7 @@ def _refuse_in_array(type_: pa.DataType, element: Literal) -> None:
     if is_text(element.type) and not is_text(type_):
         raise TypeMismatch(type_, element)
     floats = pa.types.is_float32(type_), pa.types.is_float32(element.type)
-    if any(floats) and (is_exact(type_) or is_exact(element.type)):
+    if any(floats) and (pa.types.is_integer(type_) or pa.types.is_integer(element.type)):
         raise TypeMismatch(type_, element, "give it the elements' type, as in 5F or 5D")
 
 

@@ -113,7 +113,7 @@ def string(kind: str, text: str) -> str:
         return text[2:-1]
     quote, body = text[0], text[1:-1]
     if kind in (shapes.STRING, shapes.PREFIX):
-        return body
+        return body if body.isascii() else _whole_characters(body)
     pieces = _ESCAPE.split(body)
     for at in range(0, len(pieces), 5):
         pieces[at] = pieces[at].replace(quote * 2, quote)
@@ -127,7 +127,7 @@ def _whole_characters(text: str) -> str:
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        raise LiteralProblem("an escape spells half a character") from None
+        raise LiteralProblem("there is half a character in it") from None
 
 
 def _unescaped(four: str | None, eight: str | None, octal: str | None, other: str) -> str:

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from caddis.arrays import Anys, Int32s, Int64s
 from caddis.errors import SubscriptionError
-from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, Texts, renumbered, slots_of
+from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
 from caddis.language.columns import Columns
 from caddis.language.normal import ClauseTemplate, Term, Values, normalise
 from caddis.language.predicates import Clause, Concept, Predicate
-from caddis.language.shapes import Shape, lift_key, shape_of
+from caddis.language.shapes import Shape, Texts, lift_key, shape_of
 from caddis.language.syntax import ShapeProblem, read
 
 
@@ -86,11 +86,12 @@ class _Group:
 
 def _by_shape(
     wheres: Iterable[str | None], errors: dict[int, SubscriptionError]
-) -> dict[str, _Group]:
-    groups: dict[str, _Group] = {}
+) -> dict[Texts, _Group]:
+    groups: dict[Texts, _Group] = {}
     for row, where in enumerate(wheres):
-        problem = _unreadable(where)
-        if where is None or problem:
+        if where is None or not where.strip():
+            what = "null" if where is None else "empty"
+            problem = f"the WHERE clause is {what}; to match all events write TRUE"
             errors[row] = SubscriptionError(problem, "")
             continue
         key, literals = lift_key(where)
@@ -100,14 +101,6 @@ def _by_shape(
         group.rows.append(row)
         group.literals.append(literals)
     return groups
-
-
-def _unreadable(where: str | None) -> str:
-    """What keeps a text from being read at all; nothing if it is fine."""
-    if where is None or not where.strip():
-        what = "null" if where is None else "empty"
-        return f"the WHERE clause is {what}; to match all events write TRUE"
-    return "the WHERE clause has a NUL character in it" if "\0" in where else ""
 
 
 class _Parser:

@@ -187,11 +187,17 @@ class _JavaRegex:
     def _class_member(self) -> str:
         char = self._take()
         if char == "\\":
-            before, escaped, behind = self.pattern[self.at - 2], self._take(), self._peek()
-            if escaped in _CLASS_ESCAPES and "-" in (before, behind):
+            escaped = self._take()
+            if escaped in _CLASS_ESCAPES and self._is_range_end(self.at - 2):
                 raise LiteralProblem(f"a - beside \\{escaped} in a class is not supported")
             return self._escaped(escaped, in_class=True)
         return char if char == "-" else re.escape(char)
+
+    def _is_range_end(self, at: int) -> bool:
+        r"""Whether a class escape at a place is written as one end of a range, like \d-z."""
+        before, behind = self.pattern[:at], self.pattern[at + 2 : at + 4]
+        leading = before.endswith(("[-", "[^-"))
+        return (before.endswith("-") and not leading) or (behind[:1] == "-" and behind != "-]")
 
     def _group(self) -> str:
         opening = _GROUP.match(self.pattern, self.at)

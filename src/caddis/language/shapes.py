@@ -24,6 +24,8 @@ _MARKS_TO_SKIP = ("`", "--", "/*", "r'", 'r"', "R'", 'R"')
 _WILDCARD = re.compile(r"[%_\\]|''|\"\"").search
 _SUFFIX_KINDS = {"l": "L", "s": "S", "y": "Y", "d": "D", "f": "F"}
 
+Texts = tuple[str, ...]
+
 STRING, PREFIX, PATTERN, RAW = "s", "p", "w", "r"
 """Kinds of string literals: no wildcard; one `%`, at the end; any other; r'...'."""
 TEXT_KINDS = frozenset((STRING, PREFIX, PATTERN, RAW))
@@ -51,7 +53,7 @@ class Shape:
             at += len(self._stand_in(kind))
         return starts
 
-    def to_text(self, position: int, literals: tuple[str, ...]) -> int:
+    def to_text(self, position: int, literals: Texts) -> int:
         """The place in a subscription's own text of a place in the template."""
         in_template = in_text = 0
         for slot, fixed in enumerate(self.between):
@@ -63,7 +65,7 @@ class Shape:
                 return in_text
         return in_text + position - in_template
 
-    def span_of(self, slot: int, literals: tuple[str, ...]) -> tuple[int, int]:
+    def span_of(self, slot: int, literals: Texts) -> tuple[int, int]:
         """The place of a literal in a subscription's own text."""
         start = sum(map(len, self.between[: slot + 1])) + sum(map(len, literals[:slot]))
         return start, start + len(literals[slot])
@@ -73,7 +75,7 @@ class Shape:
         return "'s'" if kind in TEXT_KINDS else "1"
 
 
-def lift(where: str) -> tuple[Shape, tuple[str, ...]]:
+def lift(where: str) -> tuple[Shape, Texts]:
     """The shape of a WHERE clause, and the texts of its literals.
 
     >>> shape, literals = lift("city = 'Galway' AND price < 200")
@@ -84,18 +86,17 @@ def lift(where: str) -> tuple[Shape, tuple[str, ...]]:
     return shape_of(key), literals
 
 
-def lift_key(where: str) -> tuple[str, tuple[str, ...]]:
-    """Like `lift`, with the shape as one string: what a million clauses are grouped by."""
+def lift_key(where: str) -> tuple[Texts, Texts]:
+    """Like `lift`, with the shape as plain texts: what a million clauses are grouped by."""
     careful = any(mark in where for mark in _MARKS_TO_SKIP)
     parts = _split_with_skips(where) if careful else _LITERAL.split(where)
     literals = tuple(parts[1::2])
-    return "\0".join(parts[::2]) + "\1" + "".join(map(_kind, literals)), literals
+    return ("".join(map(_kind, literals)), *parts[::2]), literals
 
 
-def shape_of(key: str) -> Shape:
+def shape_of(key: Texts) -> Shape:
     """The shape that a key of `lift_key` stands for."""
-    between, kinds = key.rsplit("\1", 1)
-    return Shape(tuple(between.split("\0")), kinds)
+    return Shape(key[1:], key[0])
 
 
 def _split_with_skips(where: str) -> list[str]:
@@ -125,7 +126,7 @@ def _kind(literal: str) -> str:
     return EXPONENT if "e" in literal.lower() else DECIMAL
 
 
-def _interleave(between: tuple[str, ...], inserted: list[str]) -> str:
+def _interleave(between: Texts, inserted: list[str]) -> str:
     pieces = [between[0]]
     for literal, fixed in zip(inserted, between[1:], strict=True):
         pieces += [literal, fixed]

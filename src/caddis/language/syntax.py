@@ -85,6 +85,10 @@ _PREAMBLE = "SELECT 1 WHERE "
 _STRAY = re.compile(r",\s*(?=[,)]|$)|(?<=\()\s*,|;")
 _QUOTED_NAME = re.compile(r"`[^`]*`")
 _PREFIXED = re.compile(r"(?<!\w)[xXbBnN](?='s')")
+_FOREIGN = re.compile(
+    r"\b(?:isnull|notnull)\b(?!\s*\()|\bis\s*!|(\w+)\s+not\s+null\b", re.IGNORECASE
+)
+_BEFORE_NOT_NULL = frozenset(("is", "and", "or", "not"))
 
 
 def _refuse_by_sight(shape: Shape, template: str) -> None:
@@ -97,6 +101,9 @@ def _refuse_by_sight(shape: Shape, template: str) -> None:
     prefixed = _PREFIXED.search(plain)
     if prefixed and prefixed.end() in shape.slot_starts():
         raise ShapeProblem(f"unsupported: {prefixed[0]}'...' strings", prefixed.span())
+    for foreign in _FOREIGN.finditer(plain):
+        if (foreign[1] or "").lower() not in _BEFORE_NOT_NULL:
+            raise ShapeProblem("syntax error: write IS NULL or IS NOT NULL", foreign.span())
 
 
 def _unclosed(template: str) -> ShapeProblem:

@@ -8,6 +8,7 @@ Link i is row i of the table of subscriptions. A row satisfies a link if any cla
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Literal as Choice
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Anys, Bools, Floats, Int32s
+from caddis.arrays import Anys, Bools, Floats, Int32s, Int64s
 from caddis.errors import InvalidSubscriptions, SubscriptionError, SubscriptionTableError
 from caddis.language import ClauseTable, Column, Concept, MatchesText, parse_all
 from caddis.matching import selectivity, storage
@@ -199,16 +200,16 @@ class Matcher:
 
     def _decided(self, found: Int32s, texts: BatchTexts) -> Bools:
         """Which of the found pairs stand, once the patterns in their rests are searched."""
-        arrays = self._index.arrays
+        rest, predicates = self._index.arrays.rest, self._index.arrays.predicates
         keep = np.ones(len(found), bool)
         undecided = np.flatnonzero(found[:, 2] >= 0)
-        places = found[undecided, 2]
-        for place in np.unique(places):
-            here = undecided[places == place]
-            for predicate in arrays.rest[place + 1 : place + 1 + arrays.rest[place]]:
-                if arrays.predicates[predicate, KIND] == TEXT:
-                    test = self._texts[arrays.predicates[predicate, FIRST]]
-                    keep[here] &= texts.holds(test, found[here, 0])
+        places = found[undecided, 2].astype(np.int64)
+        counts = rest[places].astype(np.int64)
+        nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        pairs, members = np.repeat(undecided, counts), rest[np.repeat(places + 1, counts) + nth]
+        on_text = predicates[members, KIND] == TEXT
+        for number, some in _grouped(predicates[members[on_text], FIRST], pairs[on_text]):
+            keep[some] &= texts.holds(self._texts[number], found[some, 0])
         return keep
 
 
@@ -266,6 +267,15 @@ def _likelihood(
     if sample is None or sample.num_rows == 0:
         return selectivity.from_clauses(packed)
     return selectivity.from_sample(packed, BatchEncoder(coders).encode(sample))
+
+
+def _grouped(keys: Int32s, values: Int64s) -> Iterator[tuple[int, Int64s]]:
+    """Each distinct key with the values that stand beside it."""
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    for start, group in zip(starts, np.split(values, starts)[1:], strict=True):
+        yield int(keys[start]), group
 
 
 def named_errors(
