@@ -1,0 +1,1 @@
+"""The lab: workloads, baselines and what redraws the papers' figures."""
