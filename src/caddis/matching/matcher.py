@@ -20,6 +20,7 @@ import pyarrow as pa
 from caddis.arrays import Anys, Bools, Floats, Int32s, Int64s
 from caddis.errors import InvalidSubscriptions, SubscriptionError, SubscriptionTableError
 from caddis.language import ClauseTable, Column, Concept, MatchesText, parse_all
+from caddis.language.columns import is_text
 from caddis.matching import selectivity, storage
 from caddis.matching.building import AccessIndex, build
 from caddis.matching.encoding import BatchEncoder, ColumnCoder
@@ -219,7 +220,7 @@ def subscription_ids_of(subscriptions: pa.Table) -> pa.Array:
         if name not in subscriptions.column_names:
             names = ", ".join(subscriptions.column_names)
             raise SubscriptionTableError(f"subscriptions need a column {name!r}; they have {names}")
-    ids = subscriptions["subscription_id"].combine_chunks()
+    ids = _plain(subscriptions["subscription_id"]).combine_chunks()
     if ids.null_count:
         raise SubscriptionTableError(
             f"{ids.null_count:,} subscriptions have a null subscription_id"
@@ -232,6 +233,14 @@ def subscription_ids_of(subscriptions: pa.Table) -> pa.Array:
             f"{len(repeated):,} subscription_ids occur more than once, such as {first!r}"
         )
     return ids
+
+
+def _plain(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Ids in a type that Spark has, too: STRING for all kinds of texts, BIGINT for unsigned."""
+    type_ = ids.type.value_type if pa.types.is_dictionary(ids.type) else ids.type
+    if is_text(type_):
+        type_ = pa.string()
+    return ids.cast(pa.int64() if pa.types.is_unsigned_integer(type_) else type_)
 
 
 def without_concepts(clauses: ClauseTable) -> ClauseTable:

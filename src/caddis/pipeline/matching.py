@@ -19,7 +19,7 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from caddis.errors import EventError, SubscriptionError, SubscriptionTableError
 from caddis.matching import OnInvalid
-from caddis.pipeline.schemas import arrow_schema, spark_type
+from caddis.pipeline.schemas import arrow_schema, session_timezone, spark_type
 from caddis.pipeline.store import SubscriptionStore
 from caddis.pipeline.worker import MatchOperator
 
@@ -109,13 +109,11 @@ def _store(
     index_dir: str | PathLike[str] | None,
 ) -> tuple[SubscriptionStore, tuple[SubscriptionError, ...]]:
     """A store that holds the subscriptions, and what is wrong with the others."""
-    timezone = events.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-    schema = arrow_schema(events.schema, timezone)
     if isinstance(subscriptions, SubscriptionStore):
-        _check_fits(subscriptions, schema)
+        _check_fits(subscriptions, arrow_schema(events.schema, session_timezone(events)))
         return subscriptions, ()
     table = _collected(subscriptions) if isinstance(subscriptions, DataFrame) else subscriptions
-    store = SubscriptionStore.create(_new_folder(index_dir), schema, timezone=timezone)
+    store = SubscriptionStore.create(_new_folder(index_dir), events)
     return store, store.add(table, on_invalid=on_invalid)
 
 

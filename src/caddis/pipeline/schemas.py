@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
@@ -14,6 +15,11 @@ def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
     """The columns that Arrow can carry; string columns keep their collation."""
     fields = [_field(field, timezone) for field in schema.fields]
     return pa.schema([field for field in fields if field is not None])
+
+
+def session_timezone(events: DataFrame) -> str:
+    """The time zone in which the events' session reads dates and times."""
+    return events.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
 
 
 def spark_type(type_: pa.DataType) -> DataType:

@@ -16,11 +16,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 
 from caddis.arrays import Int32s
 from caddis.errors import IndexFolderError, SubscriptionError, SubscriptionTableError
 from caddis.matching import Matcher, OnInvalid
 from caddis.pipeline.folders import Version, VersionFolder
+from caddis.pipeline.schemas import arrow_schema, session_timezone
 
 FORMAT = 1
 TEXTS = "subscriptions.arrow"
@@ -56,14 +58,25 @@ class SubscriptionStore:
 
     @classmethod
     def create(
-        cls, path: str | PathLike[str], schema: pa.Schema, *, timezone: str = "UTC"
+        cls,
+        path: str | PathLike[str],
+        events: pa.Schema | DataFrame,
+        *,
+        timezone: str = "UTC",
     ) -> SubscriptionStore:
-        """A new, empty store for events of a schema. An existing store is not overwritten."""
+        """A new, empty store for events like these. An existing store is not overwritten.
+
+        events: a DataFrame, batch or streaming, whose session's time zone is taken over; or an
+            Arrow schema, with the time zone in which dates and times without one are read.
+        """
         root = Path(path).absolute()
         if (root / "CURRENT").exists():
             raise IndexFolderError(f"{root} is a subscription store already; open it instead")
+        if isinstance(events, DataFrame):
+            timezone = session_timezone(events)
+            events = arrow_schema(events.schema, timezone)
         (root / "segments").mkdir(parents=True)
-        (root / "events.schema").write_bytes(schema.serialize().to_pybytes())
+        (root / "events.schema").write_bytes(events.serialize().to_pybytes())
         (root / "store.json").write_text(json.dumps({"format": FORMAT, "timezone": timezone}))
         VersionFolder(root).publish((), {})
         return cls(root)
@@ -157,7 +170,8 @@ class SubscriptionStore:
         name = self._folder.new_segment()
         folder = self._folder.segment(name)
         matcher.save(folder)
-        table = subscriptions.select(["subscription_id", "where"])
+        where = subscriptions["where"].cast(pa.string())
+        table = pa.table({"subscription_id": matcher.subscription_ids, "where": where})
         with (
             pa.OSFile(str(folder / TEXTS), "wb") as sink,
             pa.ipc.new_file(sink, table.schema) as out,
