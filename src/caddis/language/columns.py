@@ -63,8 +63,8 @@ class Columns:
             fields = list(field.type) if pa.types.is_struct(field.type) else []
         assert field is not None
         if is_array(field.type):
-            return Column(tuple(path), field.type.value_type, repeated=True)
-        return Column(tuple(path), field.type, collation=_collation(field))
+            return Column(tuple(path), field.type.value_type, True, _collation(field))
+        return Column(tuple(path), field.type, False, _collation(field))
 
     def _only(self, fields: list[pa.Field], part: str, parts: tuple[str, ...]) -> pa.Field:
         found = [field for field in fields if field.name.lower() == part.lower()]

@@ -248,6 +248,7 @@ class _Reader:
                 f"{column.sql_type}",
                 at.this,
             )
+        self.check_collation(column, at.this)
         element = self.operand(at.expression)
         if element is None:
             raise self.problem("array_contains cannot look for NULL", at)
@@ -285,13 +286,16 @@ class _Reader:
             raise self.problem(
                 f"{column.name!r} is {column.sql_type}: only IS NULL can test it", at
             )
+        self.check_collation(column, at)
+        return column
+
+    def check_collation(self, column: Column, at: exp.Expr) -> None:
         if column.collation != UTF8_BINARY:
             raise self.problem(
                 f"{column.name!r} has collation {column.collation}, and only {UTF8_BINARY} is "
                 "supported",
                 at,
             )
-        return column
 
     def boolean(self, at: exp.Expr) -> Column:
         column = self.comparable(at)

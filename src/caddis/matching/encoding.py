@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from caddis.arrays import Anys, Bytes, Int32s, Int64s
 from caddis.errors import EventError
 from caddis.language import Column
-from caddis.language.columns import is_array, is_comparable, is_floating, sql_type
+from caddis.language.columns import is_array, is_comparable, is_floating, is_instant, sql_type
 from caddis.matching.encode_kernels import (
     code_bytes,
     code_floats,
@@ -129,15 +129,26 @@ class BatchEncoder:
 
 def values_of(batch: pa.RecordBatch, column: Column) -> pa.Array | None:
     """A column's values in a batch, in its own type; None if the batch lacks it."""
-    at = batch.schema.get_field_index(column.path[0])
-    if at < 0:
+    places = batch.schema.get_all_field_indices(column.path[0])
+    if len(places) > 1:
+        raise EventError(f"these events have {len(places)} columns named {column.path[0]!r}")
+    if not places:
         return None
-    array = batch.column(at)
+    array = batch.column(places[0])
     for name in column.path[1:]:
+        if not pa.types.is_struct(array.type):
+            raise _unfit(array.type, column)
         if array.type.get_field_index(name) < 0:
             return None
         array = pc.struct_field(array, name)
     return _in_type(array, column)
+
+
+def _unfit(found: pa.DataType, column: Column) -> EventError:
+    return EventError(
+        f"column {column.name!r} is {sql_type(found)} in these events; the subscriptions were "
+        f"compiled for {column.sql_type}"
+    )
 
 
 def _whole_type(column: Column) -> pa.DataType:
@@ -150,13 +161,12 @@ def _in_type(array: pa.Array, column: Column) -> pa.Array:
         return array
     if pa.types.is_dictionary(found) and found.value_type == wanted:
         return array
+    if is_instant(found) != is_instant(wanted):
+        raise _unfit(found, column)
     try:
         return array.cast(wanted, safe=not pa.types.is_timestamp(wanted))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise EventError(
-            f"column {column.name!r} is {sql_type(found)} in these events; the subscriptions were "
-            f"compiled for {column.sql_type}"
-        ) from None
+        raise _unfit(found, column) from None
 
 
 def _validity(array: pa.Array) -> Bytes:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from caddis.arrays import Anys, Bools, Floats, Int32s, Int64s
 from caddis.errors import InvalidSubscriptions, SubscriptionError, SubscriptionTableError
 from caddis.language import ClauseTable, Column, Concept, MatchesText, parse_all
-from caddis.language.columns import is_text
+from caddis.language.columns import is_text, sql_type
 from caddis.matching import selectivity, storage
 from caddis.matching.building import AccessIndex, build
 from caddis.matching.encoding import BatchEncoder, ColumnCoder
@@ -220,6 +220,9 @@ def subscription_ids_of(subscriptions: pa.Table) -> pa.Array:
         if name not in subscriptions.column_names:
             names = ", ".join(subscriptions.column_names)
             raise SubscriptionTableError(f"subscriptions need a column {name!r}; they have {names}")
+    where = subscriptions.schema.field("where").type
+    if not (is_text(where) or pa.types.is_null(where)):
+        raise SubscriptionTableError(f"the column 'where' must hold texts; it is {sql_type(where)}")
     ids = _plain(subscriptions["subscription_id"]).combine_chunks()
     if ids.null_count:
         raise SubscriptionTableError(
@@ -238,7 +241,7 @@ def subscription_ids_of(subscriptions: pa.Table) -> pa.Array:
 def _plain(ids: pa.ChunkedArray) -> pa.ChunkedArray:
     """Ids in a type that Spark has, too: STRING for all kinds of texts, BIGINT for unsigned."""
     type_ = ids.type.value_type if pa.types.is_dictionary(ids.type) else ids.type
-    if is_text(type_):
+    if is_text(type_) or pa.types.is_null(type_):
         type_ = pa.string()
     return ids.cast(pa.int64() if pa.types.is_unsigned_integer(type_) else type_)
 

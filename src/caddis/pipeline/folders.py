@@ -4,7 +4,7 @@
       store.json            format, time zone
       events.schema         the Arrow schema of the events
       CURRENT               the name of the current version: one line, replaced atomically
-      versions/00000012/    manifest.json: segments, oldest first; <segment>.removed.npy: dead links
+      versions/00000012/    manifest.json: segments, oldest first; *.removed.npy: their dead links
       segments/00000007/    a compiled Matcher, and subscriptions.arrow: its ids and WHERE texts
 
 Nothing is ever changed in place: a reader sees the old version or the new one, never a mix. What
@@ -60,10 +60,10 @@ class VersionFolder:
         """The current version; if it is replaced and deleted meanwhile, the next one."""
         name = self.current_name
         try:
-            return self._read(name)
-        except FileNotFoundError:
+            return self.version(name)
+        except IndexFolderError:
             if self.current_name == name:
-                raise IndexFolderError(f"{self.root}: version {name} is damaged") from None
+                raise
             return self.current()
 
     def version(self, name: str) -> Version:
@@ -71,24 +71,25 @@ class VersionFolder:
         try:
             return self._read(name)
         except FileNotFoundError:
-            raise IndexFolderError(
-                f"{self.root}: version {name} is gone; only the last {KEPT_VERSIONS} are kept"
-            ) from None
+            gone = f"is gone; only the last {KEPT_VERSIONS} are kept"
+            if self.current_name == name:
+                gone = "is damaged: it is the current one, and a part of it is missing"
+            raise IndexFolderError(f"{self.root}: version {name} {gone}") from None
+        except (ValueError, KeyError, TypeError) as problem:
+            raise IndexFolderError(f"{self.root}: version {name} is damaged: {problem}") from None
 
     def publish(self, segments: tuple[str, ...], removed: dict[str, Int32s]) -> Version:
         """Write a new version and point to it."""
         version = Version(f"{self._last_number('versions') + 1:08}", segments, removed)
-        folder = self.root / "versions" / version.name
-        folder.mkdir(parents=True)
+        draft = self.root / "versions" / "draft"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
         for segment, links in removed.items():
-            np.save(folder / f"{segment}.removed.npy", links)
-        (folder / "manifest.json").write_text(json.dumps({"segments": segments}))
-        pointer = self.root / "CURRENT.new"
-        with pointer.open("w") as out:
-            out.write(version.name + "\n")
-            out.flush()
-            os.fsync(out.fileno())
-        pointer.replace(self.root / "CURRENT")
+            np.save(draft / f"{segment}.removed.npy", links)
+        manifest = {"segments": segments, "removed": list(removed)}
+        (draft / "manifest.json").write_text(json.dumps(manifest))
+        draft.rename(draft.with_name(version.name))
+        self._point_to(version.name)
         self._delete_unused()
         return version
 
@@ -107,25 +108,37 @@ class VersionFolder:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
+    def _point_to(self, name: str) -> None:
+        pointer = self.root / "CURRENT.new"
+        with pointer.open("w") as out:
+            out.write(name + "\n")
+            out.flush()
+            os.fsync(out.fileno())
+        pointer.replace(self.root / "CURRENT")
+
     def _read(self, name: str) -> Version:
         folder = self.root / "versions" / name
-        segments = tuple(json.loads((folder / "manifest.json").read_text())["segments"])
-        files = {segment: folder / f"{segment}.removed.npy" for segment in segments}
-        removed = {segment: np.load(file) for segment, file in files.items() if file.exists()}
-        return Version(name, segments, removed)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        removed = {one: np.load(folder / f"{one}.removed.npy") for one in manifest["removed"]}
+        return Version(name, tuple(manifest["segments"]), removed)
+
+    def _numbered(self, kind: str) -> list[Path]:
+        folder = self.root / kind
+        return (
+            sorted(one for one in folder.iterdir() if one.name.isdigit()) if folder.exists() else []
+        )
 
     def _last_number(self, kind: str) -> int:
-        folder = self.root / kind
-        return max((int(one.name) for one in folder.iterdir()), default=0) if folder.exists() else 0
+        return max((int(one.name) for one in self._numbered(kind)), default=0)
 
     def _delete_unused(self) -> None:
-        versions = sorted((self.root / "versions").iterdir())
-        for old in versions[:-KEPT_VERSIONS]:
-            shutil.rmtree(old)
-        used = {
-            s for version in versions[-KEPT_VERSIONS:] for s in self._read(version.name).segments
-        }
-        newest = f"{self._last_number('segments'):08}"
-        for segment in (self.root / "segments").iterdir():
-            if segment.name not in used and segment.name != newest:
+        versions = self._numbered("versions")
+        whole = [version for version in versions if (version / "manifest.json").exists()]
+        kept = whole[-KEPT_VERSIONS:]
+        for version in versions:
+            if version not in kept:
+                shutil.rmtree(version)
+        used = {segment for version in kept for segment in self._read(version.name).segments}
+        for segment in self._numbered("segments"):
+            if segment.name not in used:
                 shutil.rmtree(segment)

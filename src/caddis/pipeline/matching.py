@@ -15,7 +15,15 @@ from typing import Literal, NamedTuple, TypeAlias, overload
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    VariantType,
+)
 
 from caddis.errors import EventError, SubscriptionError, SubscriptionTableError
 from caddis.matching import OnInvalid
@@ -80,24 +88,33 @@ def match(
     version = None if follow else store.version
     id_type = spark_type(store.id_type)
     known = [column for column in store.columns(version) if column in events.columns]
-    columns = dict.fromkeys([event_key, *known])
+    columns = tuple(dict.fromkeys([event_key, *known]))
     schema = StructType(
         [
             StructField(event_key, events.schema[event_key].dataType, nullable=False),
             StructField("subscription_id", id_type, nullable=False),
         ]
     )
-    operator = MatchOperator(str(store.path), event_key, version)
-    matches = events.select(*map(_quoted, columns)).mapInArrow(operator, schema)
-    return (
-        matches if on_invalid == "raise" else MatchResult(matches, _report(events, errors, id_type))
-    )
+    operator = MatchOperator(str(store.path), event_key, columns, version)
+    matches = _plainly_named(events, columns).mapInArrow(operator, schema)
+    if on_invalid == "raise":
+        return matches
+    return MatchResult(matches, _report(events, errors, id_type))
+
+
+def _plainly_named(events: DataFrame, columns: tuple[str, ...]) -> DataFrame:
+    """The columns under plain names: `mapInArrow` trips over dots and backquotes."""
+    quoted = [column.replace("`", "``") for column in columns]
+    return events.selectExpr(*(f"`{name}` AS c{at}" for at, name in enumerate(quoted)))
 
 
 def _check_key(events: DataFrame, event_key: str) -> None:
     if event_key not in events.columns:
         names = ", ".join(events.columns)
         raise EventError(f"events have no column {event_key!r} for their key; they have {names}")
+    key_type = events.schema[event_key].dataType
+    if isinstance(key_type, ArrayType | MapType | StructType | VariantType):
+        raise EventError(f"the key {event_key!r} is {key_type.simpleString()}; it must be a scalar")
     if event_key == "subscription_id":
         raise EventError("the events' key cannot be named 'subscription_id'; rename it")
 
@@ -110,21 +127,32 @@ def _store(
 ) -> tuple[SubscriptionStore, tuple[SubscriptionError, ...]]:
     """A store that holds the subscriptions, and what is wrong with the others."""
     if isinstance(subscriptions, SubscriptionStore):
-        _check_fits(subscriptions, arrow_schema(events.schema, session_timezone(events)))
+        _check_fits(subscriptions, events)
         return subscriptions, ()
     table = _collected(subscriptions) if isinstance(subscriptions, DataFrame) else subscriptions
     store = SubscriptionStore.create(_new_folder(index_dir), events)
     return store, store.add(table, on_invalid=on_invalid)
 
 
-def _check_fits(store: SubscriptionStore, schema: pa.Schema) -> None:
+def _check_fits(store: SubscriptionStore, events: DataFrame) -> None:
     """Columns of the same name must have the same type; a store may know more columns."""
+    timezone = session_timezone(events)
+    if store.timezone != timezone:
+        raise EventError(
+            f"the store reads dates and times in {store.timezone}, this session in {timezone}"
+        )
+    schema = arrow_schema(events.schema, timezone)
     for field in store.schema:
         at = schema.get_field_index(field.name)
-        if at >= 0 and schema.field(at).type != field.type:
+        if at < 0:
+            continue
+        found, wanted = (
+            spark_type(one).simpleString() for one in (schema.field(at).type, field.type)
+        )
+        if found != wanted:
             raise EventError(
-                f"column {field.name!r} is {schema.field(at).type} in the events, and the store "
-                f"was made for {field.type}"
+                f"column {field.name!r} is {found} in the events, and the store was made for "
+                f"{wanted}"
             )
 
 
@@ -146,10 +174,6 @@ def _new_folder(index_dir: str | PathLike[str] | None) -> Path:
     if index_dir is None:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def _quoted(column: str) -> str:
-    return "`" + column.replace("`", "``") + "`"
 
 
 def _report(

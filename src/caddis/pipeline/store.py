@@ -46,15 +46,17 @@ class SubscriptionStore:
         self._folder = VersionFolder(self.path)
         try:
             settings = json.loads((self.path / "store.json").read_text())
+            found, self.timezone = settings["format"], str(settings["timezone"])
             schema = (self.path / "events.schema").read_bytes()
+            self.schema: pa.Schema = pa.ipc.read_schema(pa.py_buffer(schema))
         except OSError:
             raise IndexFolderError(f"{self.path} is no subscription store") from None
-        if settings["format"] != FORMAT:
+        except (ValueError, KeyError, TypeError, pa.ArrowException) as problem:
+            raise IndexFolderError(f"the store {self.path} is damaged: {problem!r}") from None
+        if found != FORMAT:
             raise IndexFolderError(
-                f"{self.path} has format {settings['format']}, this version reads {FORMAT}"
+                f"{self.path} has format {found}, this version reads {FORMAT}: make it anew"
             )
-        self.timezone: str = settings["timezone"]
-        self.schema: pa.Schema = pa.ipc.read_schema(pa.py_buffer(schema))
 
     @classmethod
     def create(
@@ -134,7 +136,7 @@ class SubscriptionStore:
         """Remove subscriptions by their ids, in one new version; how many there were."""
         with self._folder.writing():
             version = self._folder.current()
-            ids = pa.array(list(subscription_ids), self.id_type)
+            ids = _in_type(subscription_ids, self.id_type)
             removed = self._without(version, ids)
             gone = sum(map(len, removed.values())) - sum(map(len, version.removed.values()))
             if gone:
@@ -228,7 +230,14 @@ class StoreReader:
         name = version_name or self._folder.current_name
         if self._version is not None and self._version.name == name:
             return
-        version = self._folder.version(name) if version_name else self._folder.current()
+        try:
+            self._load(self._folder.version(name))
+        except IndexFolderError:
+            if version_name or self._folder.current_name == name:
+                raise
+            self.use(None)
+
+    def _load(self, version: Version) -> None:
         self._segments = {
             segment: self._segments.get(segment) or Matcher.load(self._folder.segment(segment))
             for segment in version.segments
@@ -250,6 +259,15 @@ class StoreReader:
             if len(rows):
                 found.append((rows, matcher.subscription_ids.take(pa.array(links))))
         return found
+
+
+def _in_type(ids: Iterable[object], type_: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(list(ids), type_)
+    except pa.ArrowException:
+        raise SubscriptionTableError(
+            f"the store's subscription_ids are {type_}, and these are not"
+        ) from None
 
 
 def _places(ids: pa.Array | pa.ChunkedArray, wanted: pa.Array | list[object]) -> Int32s:

@@ -27,12 +27,14 @@ _readers: dict[str, StoreReader] = {}
 class MatchOperator:
     """Called by `mapInArrow` once a task.
 
+    columns: the names of the columns that arrive; Spark's own names for them are plain.
     version: the version to match with; None to turn to the current one at each task, which is
     how a streaming match follows new versions without a restart.
     """
 
     store: str
     event_key: str
+    columns: tuple[str, ...]
     version: str | None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -40,7 +42,8 @@ class MatchOperator:
         reader = _readers.setdefault(self.store, StoreReader(Path(self.store)))
         reader.use(self.version)
         keys = _KeyCheck(self.event_key)
-        for batch in joined(batches):
+        for arrived in joined(batches):
+            batch = arrived.rename_columns(list(self.columns))
             key = batch.column(self.event_key)
             keys.see(key)
             for rows, ids in reader.match(batch):
@@ -52,12 +55,13 @@ class MatchOperator:
 def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in larger batches."""
     waiting: list[pa.RecordBatch] = []
+    rows = size = 0
     for batch in batches:
         waiting.append(batch)
-        rows, size = sum(b.num_rows for b in waiting), sum(b.nbytes for b in waiting)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
         if rows >= ROWS_AT_A_TIME or size >= BYTES_AT_A_TIME:
             yield _one(waiting)
-            waiting = []
+            waiting, rows, size = [], 0, 0
     if waiting:
         yield _one(waiting)
 
