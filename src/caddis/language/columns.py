@@ -63,8 +63,12 @@ class Columns:
             fields = list(field.type) if pa.types.is_struct(field.type) else []
         assert field is not None
         if is_array(field.type):
-            return Column(tuple(path), field.type.value_type, True, _collation(field))
-        return Column(tuple(path), field.type, False, _collation(field))
+            type_, repeated = field.type.value_type, True
+        else:
+            type_, repeated = field.type, False
+        if pa.types.is_timestamp(type_):
+            type_ = pa.timestamp("us", type_.tz)
+        return Column(tuple(path), type_, repeated, collation_of(field))
 
     def _only(self, fields: list[pa.Field], part: str, parts: tuple[str, ...]) -> pa.Field:
         found = [field for field in fields if field.name.lower() == part.lower()]
@@ -178,12 +182,15 @@ def sql_type(type_: pa.DataType) -> str:
         return f"DECIMAL({type_.precision},{type_.scale})"
     if pa.types.is_timestamp(type_):
         return "TIMESTAMP" if is_instant(type_) else "TIMESTAMP_NTZ"
+    if is_array(type_):
+        return f"ARRAY<{sql_type(type_.value_type)}>"
     if pa.types.is_struct(type_):
-        return "STRUCT"
+        return f"STRUCT<{', '.join(f'{field.name}: {sql_type(field.type)}' for field in type_)}>"
     return str(type_).upper()
 
 
-def _collation(field: pa.Field) -> str:
+def collation_of(field: pa.Field) -> str:
+    """The collation of a column of strings, or of arrays of them."""
     metadata = field.metadata or {}
     return str(metadata.get(COLLATION_METADATA, UTF8_BINARY.encode()).decode())
 

@@ -85,14 +85,16 @@ _PREAMBLE = "SELECT 1 WHERE "
 _STRAY = re.compile(r",\s*(?=[,)]|$)|(?<=\()\s*,|;")
 _QUOTED_NAME = re.compile(r"`[^`]*`")
 _PREFIXED = re.compile(r"(?<!\w)[xXbBnN](?='s')")
-_FOREIGN = re.compile(
-    r"\b(?:isnull|notnull)\b(?!\s*\()|\bis\s*!|(\w+)\s+not\s+null\b", re.IGNORECASE
+_LONE_JUNCTION = re.compile(r"(?:^|\(|!|\b(?:and|or|not)\b)\s*\b(and|or)\b", re.IGNORECASE)
+_FOREIGN_NULL = re.compile(
+    r"\b(?:isnull|notnull)\b(?!\s*\()|\bis\s*!|(?:!|\bnot)\s*\bis\b|(\w+)\s+not\s+null\b",
+    re.IGNORECASE,
 )
 _BEFORE_NOT_NULL = frozenset(("is", "and", "or", "not"))
 
 
 def _refuse_by_sight(shape: Shape, template: str) -> None:
-    """What sqlglot would let pass, or would misread: commas, semicolons, prefixed strings."""
+    """What sqlglot lets pass though Spark does not, or what it misreads."""
     plain = _QUOTED_NAME.sub(lambda name: "x" * len(name[0]), template)
     stray = _STRAY.search(plain)
     if stray:
@@ -101,7 +103,10 @@ def _refuse_by_sight(shape: Shape, template: str) -> None:
     prefixed = _PREFIXED.search(plain)
     if prefixed and prefixed.end() in shape.slot_starts():
         raise ShapeProblem(f"unsupported: {prefixed[0]}'...' strings", prefixed.span())
-    for foreign in _FOREIGN.finditer(plain):
+    lone = _LONE_JUNCTION.search(plain)
+    if lone:
+        raise ShapeProblem(f"syntax error: nothing before {lone[1]}", lone.span(1))
+    for foreign in _FOREIGN_NULL.finditer(plain):
         if (foreign[1] or "").lower() not in _BEFORE_NOT_NULL:
             raise ShapeProblem("syntax error: write IS NULL or IS NOT NULL", foreign.span())
 
@@ -202,6 +207,10 @@ class _Reader:
             raise self.unsupported(at)
         column = self.comparable(at.this)
         low, high = self.operand(at.args["low"]), self.operand(at.args["high"])
+        low_span, high_span = self.span(at.args["low"]), self.span(at.args["high"])
+        between = self.template[low_span[1] : high_span[0]] if low_span and high_span else "and"
+        if "and" not in between.lower():
+            raise self.problem("syntax error: BETWEEN needs AND between its bounds", at)
         self.check_boolean(column, low, at)
         self.check_boolean(column, high, at)
         return tree.And((Atom(column, Test.AT_LEAST, (low,)), Atom(column, Test.AT_MOST, (high,))))

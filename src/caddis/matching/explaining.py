@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import struct
 from dataclasses import dataclass
+from decimal import Context, Decimal
 
 import numpy as np
 import numpy.typing as npt
@@ -197,8 +198,7 @@ def _key_in_words(column: Column, key: int | bytes) -> str:
         return str(dt.date(1970, 1, 1) + dt.timedelta(days=int(key)))
     if pa.types.is_timestamp(type_):
         return str(dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=int(key)))
-    scale = scale_of(type_)
-    return str(int(key)) if scale == 0 else f"{int(key) / 10**scale:.{scale}f}"
+    return str(Decimal(int(key)).scaleb(-scale_of(type_), Context(prec=40)))
 
 
 def _why(packed: PackedClauses, postings: Postings, clause: int) -> str:

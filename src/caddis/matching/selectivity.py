@@ -68,7 +68,10 @@ def _estimates(packed: PackedClauses, estimate: Callable[[int, Int64s], Share]) 
     for column in range(len(packed.columns)):
         mine = np.flatnonzero(table[:, COLUMN] == column)
         share = estimate(column, mine)
-        whole = mine[np.isin(table[mine, KIND], (INTERVAL, CONTAINS)) & (table[mine, HIGH] > 0)]
+        whole = mine[
+            np.isin(table[mine, KIND], (INTERVAL, CONTAINS))
+            & (table[mine, LOW] <= table[mine, HIGH])
+        ]
         estimates[whole] = share(table[whole, LOW], table[whole, HIGH])
         parts = mine[table[mine, KIND] == INTERVALS]
         if len(parts):

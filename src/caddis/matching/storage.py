@@ -65,11 +65,12 @@ def load(folder: Path) -> Parts:
     """Map the parts of a matcher from a folder."""
     try:
         numbers = json.loads((folder / "format.json").read_text())
-    except (OSError, ValueError) as problem:
+        found = numbers["format"]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
         raise IndexFolderError(f"{folder} holds no matcher: {problem}") from None
-    if numbers["format"] != FORMAT:
+    if found != FORMAT:
         raise IndexFolderError(
-            f"{folder} has format {numbers['format']}, this version reads {FORMAT}: compile it anew"
+            f"{folder} has format {found}, this version reads {FORMAT}: compile it anew"
         )
     try:
         arrays = IndexArrays(*(_mapped(folder, name) for name in IndexArrays._fields))
@@ -88,7 +89,7 @@ def load(folder: Path) -> Parts:
             _mapped(folder, "several"),
             _load_ids(folder),
         )
-    except (OSError, ValueError, pa.ArrowException) as problem:
+    except (OSError, EOFError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
         raise IndexFolderError(f"{folder} is damaged: {problem}; compile it anew") from None
 
 

@@ -26,6 +26,7 @@ from pyspark.sql.types import (
 )
 
 from caddis.errors import EventError, SubscriptionError, SubscriptionTableError
+from caddis.language.columns import UTF8_BINARY, collation_of, sql_type
 from caddis.matching import OnInvalid
 from caddis.pipeline.schemas import arrow_schema, session_timezone, spark_type
 from caddis.pipeline.store import SubscriptionStore
@@ -146,14 +147,17 @@ def _check_fits(store: SubscriptionStore, events: DataFrame) -> None:
         at = schema.get_field_index(field.name)
         if at < 0:
             continue
-        found, wanted = (
-            spark_type(one).simpleString() for one in (schema.field(at).type, field.type)
-        )
+        found, wanted = (_in_words(one) for one in (schema.field(at), field))
         if found != wanted:
             raise EventError(
                 f"column {field.name!r} is {found} in the events, and the store was made for "
                 f"{wanted}"
             )
+
+
+def _in_words(field: pa.Field) -> str:
+    collation = collation_of(field)
+    return sql_type(field.type) + ("" if collation == UTF8_BINARY else f" COLLATE {collation}")
 
 
 def _collected(subscriptions: DataFrame) -> pa.Table:

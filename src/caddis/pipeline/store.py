@@ -238,10 +238,11 @@ class StoreReader:
             self.use(None)
 
     def _load(self, version: Version) -> None:
-        self._segments = {
-            segment: self._segments.get(segment) or Matcher.load(self._folder.segment(segment))
-            for segment in version.segments
-        }
+        loaded = {name: self._segments[name] for name in version.segments if name in self._segments}
+        for name in version.segments:
+            if name not in loaded:
+                loaded[name] = Matcher.load(self._folder.segment(name))
+        self._segments = {name: loaded[name] for name in version.segments}
         self._version = version
 
     def match(self, batch: pa.RecordBatch) -> list[tuple[Int32s, pa.Array]]:
