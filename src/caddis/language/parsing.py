@@ -53,7 +53,7 @@ def parse(where: str, schema: pa.Schema, *, timezone: str = "UTC") -> tuple[Clau
     Raises SubscriptionError with the place in the text.
 
     >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
-    >>> len(parse("city = 'Galway' AND (price < 200 OR city = 'Cork')", schema))
+    >>> len(parse("city = 'Galway' OR price < 200", schema))
     2
     """
     table = parse_all([where], schema, timezone=timezone)
