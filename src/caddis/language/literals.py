@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
+from caddis.errors import EnvironmentProblem
 from caddis.language import shapes
 
 
@@ -186,6 +187,14 @@ def timestamp_ntz(text: str) -> Literal:
     """A string as a TIMESTAMP_NTZ: the wall clock's time; Spark ignores a zone in it."""
     local, _ = _local_time(text)
     return Literal(pa.timestamp("us"), _instant(local, dt.UTC))
+
+
+def check_timezone(name: str) -> None:
+    """Refuse a session's time zone that is not known here."""
+    try:
+        _zone(name)
+    except (ValueError, KeyError, OSError):
+        raise EnvironmentProblem(f"unknown time zone {name!r}") from None
 
 
 def midnight(days: int, timezone: str) -> int:

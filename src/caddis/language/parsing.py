@@ -17,6 +17,7 @@ from caddis.arrays import Anys, Int32s, Int64s
 from caddis.errors import SubscriptionError
 from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
 from caddis.language.columns import Columns
+from caddis.language.literals import check_timezone
 from caddis.language.normal import ClauseTemplate, Term, Values, normalise
 from caddis.language.predicates import Clause, Concept, Predicate
 from caddis.language.shapes import Shape, Texts, lift_key, shape_of
@@ -66,6 +67,7 @@ def parse_all(
     wheres: Iterable[str | None], schema: pa.Schema, *, timezone: str = "UTC"
 ) -> ClauseTable:
     """The clauses of many WHERE texts, with the errors of those that cannot be used."""
+    check_timezone(timezone)
     parser = _Parser(schema, timezone)
     for key, group in _by_shape(wheres, parser.errors).items():
         parser.add(shape_of(key), group)

@@ -13,11 +13,11 @@ import re
 from dataclasses import dataclass
 
 _REST_OF_STRING = r"""(?<=')[^'\\]*(?:(?:\\.|'')[^'\\]*)*'|(?<=")[^"\\]*(?:(?:\\.|"")[^"\\]*)*\""""
-_REST_OF_NUMBER = r"(?<![\w.`][\d.])(?<=[\d.])[\w.]*(?:(?<=[eE])[+-]\w+)?"
-_LITERAL_PATTERN = rf"(['\"\d.](?:{_REST_OF_STRING}|{_REST_OF_NUMBER}))"
+_REST_OF_NUMBER = r"(?<![\w.`][0-9.])(?<=[0-9.])[\w.]*(?:(?<=[eE])[+-]\w+)?"
+_LITERAL_PATTERN = rf"(['\"0-9.](?:{_REST_OF_STRING}|{_REST_OF_NUMBER}))"
 _LITERAL = re.compile(_LITERAL_PATTERN, re.DOTALL)
 _LITERAL_OR_SKIPPED = re.compile(
-    rf"""((?<!\w)[rR](?:'[^']*'|"[^"]*"))|{_LITERAL_PATTERN}|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/""",
+    rf"""((?<!\w)[rR](?:'[^']*'|"[^"]*"))|{_LITERAL_PATTERN}|`(?:[^`]|``)*`|--[^\r\n]*|/\*.*?\*/""",
     re.DOTALL,
 )
 _MARKS_TO_SKIP = ("`", "--", "/*", "r'", 'r"', "R'", 'R"')

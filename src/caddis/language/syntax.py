@@ -90,6 +90,7 @@ _FOREIGN_NULL = re.compile(
     r"\b(?:isnull|notnull)\b(?!\s*\()|\bis\s*!|(?:!|\bnot)\s*\bis\b|(\w+)\s+not\s+null\b",
     re.IGNORECASE,
 )
+_CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\(?=\r?\n)")
 _BEFORE_NOT_NULL = frozenset(("is", "and", "or", "not"))
 
 
@@ -103,6 +104,9 @@ def _refuse_by_sight(shape: Shape, template: str) -> None:
     prefixed = _PREFIXED.search(plain)
     if prefixed and prefixed.end() in shape.slot_starts():
         raise ShapeProblem(f"unsupported: {prefixed[0]}'...' strings", prefixed.span())
+    continued = _CONTINUED_COMMENT.search(plain)
+    if continued:
+        raise ShapeProblem("unsupported: a comment that goes on in the next line", continued.span())
     lone = _LONE_JUNCTION.search(plain)
     if lone:
         raise ShapeProblem(f"syntax error: nothing before {lone[1]}", lone.span(1))
@@ -275,13 +279,13 @@ class _Reader:
     # -- operands
 
     def is_column(self, at: exp.Expr) -> bool:
-        return isinstance(at, exp.Column | exp.Dot)
+        return isinstance(at.unnest(), exp.Column | exp.Dot)
 
     def column(self, at: exp.Expr) -> Column:
         if not self.is_column(at):
             raise self.unsupported(at, "where a column is needed")
         try:
-            return self.columns.find(tuple(part.name for part in getattr(at, "parts", ())))
+            return self.columns.find(tuple(part.name for part in getattr(at.unnest(), "parts", ())))
         except UnknownColumn as problem:
             raise self.problem(str(problem), at) from None
 
@@ -337,7 +341,9 @@ class _Reader:
         raise self.unsupported(at, "where a literal is needed")
 
     def slot(self, at: exp.Literal) -> Slot:
-        number = self.slots[at.meta["start"] - len(_PREAMBLE)]
+        number = self.slots.get(at.meta.get("start", -1) - len(_PREAMBLE))
+        if number is None:
+            raise self.problem("syntax error: a number needs a blank before it", at)
         return Slot(number, self.shape.kinds[number])
 
     def negated(self, at: exp.Neg) -> Slot:
