@@ -1,0 +1,58 @@
+"""What `import caddis` gives, and what it does not drag in."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import caddis
+from caddis import language, matching
+
+SOURCES = Path(caddis.__file__).parent
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The modules that a fresh interpreter has after a statement."""
+    script = f"{statement}\nimport sys\nsys.stdout.write(' '.join(sys.modules))"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=SOURCES.parent)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("package", [caddis, language, matching], ids=lambda one: one.__name__)
+def test_everything_that_a_package_exports_exists(package):
+    missing = [name for name in package.__all__ if getattr(package, name, None) is None]
+    assert missing == []
+
+
+def test_the_public_names_are_these():
+    assert sorted(caddis.__all__) == [
+        "MatchResult",
+        "Matcher",
+        "Matches",
+        "SubscriptionStore",
+        "errors",
+        "match",
+    ]
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'caddis' has no attribute 'matcher_of_all'"):
+        _ = caddis.matcher_of_all
+
+
+def test_importing_caddis_does_not_load_spark():
+    assert not loaded_by("import caddis, caddis.language, caddis.matching") & {"pyspark", "py4j"}
+
+
+def test_what_needs_spark_is_loaded_when_it_is_first_used():
+    assert "caddis.pipeline" in loaded_by("import caddis; caddis.match")
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (SOURCES / "py.typed").is_file()
+
+
+def test_the_version_is_a_release_number():
+    assert [part.isdigit() for part in caddis.__version__.split(".")] == [True] * 3
