@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from caddis.language import tree
 from caddis.language.columns import Column
 from caddis.language.normal import MAX_CLAUSES, ClauseTemplate, Term, Values, normalise
-from caddis.language.syntax import ShapeProblem
+from caddis.language.refusals import ShapeProblem
 from caddis.language.tree import And, Atom, Constant, Node, Not, Or
 
 Truth = bool | None

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.arrays import Floats
-from caddis.matching import building
-from caddis.matching.building import EVERY_EVENT, NONE, ClauseArrays, build, post
-from caddis.matching.kernels import (
+from caddis.matching import post_kernels
+from caddis.matching.building import build, post
+from caddis.matching.layout import (
     COLUMN,
     CONTAINS,
     COUNT,
@@ -28,6 +28,7 @@ from caddis.matching.kernels import (
     TEXT,
 )
 from caddis.matching.packing import PackedClauses
+from caddis.matching.post_kernels import EVERY_EVENT, NONE, ClauseArrays
 from tests.matching.twins import (
     entries_under,
     int32s,
@@ -56,7 +57,7 @@ def members_by_likelihood(packed: PackedClauses, likelihood: Floats) -> list[lis
 def test_the_least_likely_member_of_a_clause_comes_first(random):
     packed = random_clauses(random)
     likelihood = random_likelihood(random, packed)
-    found = building.ordered_members(packed.starts, packed.members, likelihood)
+    found = post_kernels.ordered_members(packed.starts, packed.members, likelihood)
     expected = members_by_likelihood(packed, likelihood)
     assert found.tolist() == [member for clause in expected for member in clause]
 
@@ -85,7 +86,7 @@ def test_a_clause_is_posted_under_its_least_likely_predicate_that_is_a_token(ran
 def test_the_level_of_a_range_is_the_lowest_at_which_two_nodes_cover_it(low, width):
     high = low + width
     nodes = [len({code >> level for code in range(low, high + 1)}) for level in range(12)]
-    assert building.covering_level(low, high) == next(i for i, n in enumerate(nodes) if n <= 2)
+    assert post_kernels.covering_level(low, high) == next(i for i, n in enumerate(nodes) if n <= 2)
 
 
 def accepted_codes(packed: PackedClauses, predicate: int) -> set[int]:
@@ -115,12 +116,12 @@ def test_there_is_room_for_all_postings(random):
     table = packed.predicates.table
     access = post(packed, random_likelihood(random, packed)).access
     obvious = [2 * table[p, COUNT] if p >= 0 and table[p, KIND] == INTERVALS else 2 for p in access]
-    assert building.count_postings(access, table) == sum(obvious)
+    assert post_kernels.count_postings(access, table) == sum(obvious)
 
 
 @given(st.integers(-2, 5), st.lists(st.integers(-2, 5), max_size=4))
 def test_a_predicate_is_one_of_a_short_list(predicate, done):
-    assert building.is_one_of(predicate, np.array(done, np.int32)) == (predicate in done)
+    assert post_kernels.is_one_of(predicate, np.array(done, np.int32)) == (predicate in done)
 
 
 def clause_arrays(packed: PackedClauses, likelihood: Floats) -> ClauseArrays:
@@ -141,7 +142,7 @@ def test_the_next_predicate_on_codes_is_the_least_likely_that_is_not_done(random
         left = [m for m in on_codes(packed, members) if m not in done]
         singles = [m for m in left if table[m, LOW] == table[m, HIGH]]
         preferred = singles if single and singles else left
-        found = building.next_inline(clause, clauses, table, done, single)
+        found = post_kernels.next_inline(clause, clauses, table, done, single)
         assert found == (preferred[0] if preferred else NONE)
 
 
@@ -151,7 +152,7 @@ def test_two_predicates_go_into_an_entry_and_are_done_then(random):
     clauses, table = clause_arrays(packed, likelihood), packed.predicates.table
     for clause, members in enumerate(members_by_likelihood(packed, likelihood)):
         done, entry = np.full(4, NONE, np.int32), np.full(ENTRY_WIDTH, -1, np.int32)
-        building.fill_tests(clause, clauses, table, done, entry)
+        post_kernels.fill_tests(clause, clauses, table, done, entry)
         expected = on_codes(packed, members)[:2]
         assert done.tolist() == [NONE, NONE, *expected, *[NONE] * (2 - len(expected))]
         for predicate, at in zip(expected, (FIRST_TEST, SECOND_TEST), strict=False):
@@ -168,7 +169,7 @@ def test_the_rest_is_what_is_not_done_and_what_has_several_intervals(random):
             [*random.sample(members, min(3, len(members))), NONE, NONE, NONE][:4], np.int32
         )
         rest = int32s(20)
-        end = building.fill_rest(clause, clauses, table, done, rest, 2)
+        end = post_kernels.fill_rest(clause, clauses, table, done, rest, 2)
         expected = [
             m for m in members if m != done[0] and (m not in done or table[m, KIND] == INTERVALS)
         ]

@@ -10,10 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.arrays import Int32s
-from caddis.matching import kernels
+from caddis.matching import decide_kernels, kernels, layout, row_kernels
 from caddis.matching.building import AccessIndex, build, post
-from caddis.matching.kernels import (
+from caddis.matching.decide_kernels import (
     ACCEPTED,
+    REFUSED,
+    UNDECIDED,
+)
+from caddis.matching.layout import (
     ENTRY_LINK,
     ENTRY_REST,
     KIND,
@@ -21,9 +25,7 @@ from caddis.matching.kernels import (
     OWN_FILTER,
     POINT_FILTER,
     RANGE_FILTER,
-    REFUSED,
     TEXT,
-    UNDECIDED,
     BatchArrays,
 )
 from caddis.matching.packing import PackedClauses
@@ -73,21 +75,21 @@ def buffers(index: AccessIndex, rows: int, room: int = 1) -> tuple[Int32s, Int32
 @given(st.lists(st.integers(0, 9_000), max_size=60), st.sampled_from([9_001, 2_048 * 2_048 + 5]))
 def test_sorting_by_code_keeps_the_order_of_equal_codes(codes, limit):
     rows = list(range(len(codes)))
-    found = kernels.sort_by_code(np.array(codes, np.int32), np.array(rows, np.int32), limit)
+    found = row_kernels.sort_by_code(np.array(codes, np.int32), np.array(rows, np.int32), limit)
     expected = sorted(zip(codes, rows, strict=True))
     assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == expected
 
 
 def test_sorting_by_code_sorts_large_codes():
     codes = np.array([5_000_000, 3, 4_999_999, 2_048, 0], np.int32)
-    found, rows = kernels.sort_by_code(codes, np.arange(5, dtype=np.int32), 5_000_001)
+    found, rows = row_kernels.sort_by_code(codes, np.arange(5, dtype=np.int32), 5_000_001)
     assert found.tolist() == [0, 3, 2_048, 4_999_999, 5_000_000]
     assert rows.tolist() == [4, 1, 3, 2, 0]
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_first_numbers_count_from_zero(count):
-    assert kernels.first_numbers(count).tolist() == list(range(count))
+    assert row_kernels.first_numbers(count).tolist() == list(range(count))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -95,9 +97,9 @@ def test_rows_of_a_column_carry_its_codes_or_its_elements(seed):
     random = Random(seed)
     packed = random_clauses(random)
     batch = random_codes(random, packed, 6)
-    codes, rows = kernels.rows_of_column(batch, 0)
+    codes, rows = row_kernels.rows_of_column(batch, 0)
     assert (codes.tolist(), rows.tolist()) == (batch.codes[0].tolist(), list(range(6)))
-    codes, rows = kernels.rows_of_column(batch, ARRAY_COLUMN)
+    codes, rows = row_kernels.rows_of_column(batch, ARRAY_COLUMN)
     expected = [(e, row) for row in range(6) for e in elements_of(batch, ARRAY_COLUMN, row)]
     assert list(zip(codes.tolist(), rows.tolist(), strict=True)) == expected
 
@@ -105,7 +107,7 @@ def test_rows_of_a_column_carry_its_codes_or_its_elements(seed):
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=12))
 def test_what_equals_its_predecessor_is_dropped(some):
     codes, rows = (np.array([pair[at] for pair in some], np.int32) for at in (0, 1))
-    kept = kernels.without_repeats(codes, rows)
+    kept = row_kernels.without_repeats(codes, rows)
     found = list(zip(codes[:kept].tolist(), rows[:kept].tolist(), strict=True))
     assert found == [pair for pair, _ in groupby(some)]
 
@@ -113,12 +115,12 @@ def test_what_equals_its_predecessor_is_dropped(some):
 @given(sorted_codes)
 def test_distinct_codes_begin_where_they_first_stand(codes):
     starts = [i for i, code in enumerate(codes) if i == 0 or code != codes[i - 1]]
-    assert kernels.distinct_starts(codes, len(codes)).tolist() == [*starts, len(codes)]
+    assert row_kernels.distinct_starts(codes, len(codes)).tolist() == [*starts, len(codes)]
 
 
 @given(sorted_codes, st.integers(-1, 11))
 def test_the_first_code_at_least(codes, code):
-    assert kernels.first_at_least(codes, code) == bisect_left(codes.tolist(), code)
+    assert row_kernels.first_at_least(codes, code) == bisect_left(codes.tolist(), code)
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))
@@ -291,7 +293,9 @@ def test_a_column_has_nodes_if_a_level_of_it_has(seed):
 
 @given(st.lists(st.integers(0, 4), max_size=5), st.integers(1, 4), st.integers(0, 2))
 def test_an_array_has_an_element_has_none_or_might_have_one(elements, low, span):
-    found = kernels.has_element(low, low + span, np.array(elements, np.int32), 0, len(elements))
+    found = decide_kernels.has_element(
+        low, low + span, np.array(elements, np.int32), 0, len(elements)
+    )
     if any(low <= element <= low + span for element in elements):
         assert found == 1
     else:
@@ -305,7 +309,7 @@ def test_a_predicate_holds_of_the_codes_that_it_accepts(seed):
     batch = random_codes(random, packed, 9)
     for number, predicate in enumerate(packed.predicates.table):
         for row in range(9):
-            found = kernels.predicate_holds(
+            found = decide_kernels.predicate_holds(
                 predicate,
                 row,
                 packed.predicates.intervals,
@@ -318,7 +322,7 @@ def test_a_predicate_holds_of_the_codes_that_it_accepts(seed):
 
 
 def test_a_null_array_neither_contains_nor_lacks():
-    for kind in (kernels.CONTAINS, kernels.LACKS):
+    for kind in (layout.CONTAINS, layout.LACKS):
         assert array_answer(kind, range(1, 2), 0, []) == REFUSED
 
 
@@ -339,7 +343,7 @@ def test_pairs_are_decided_by_their_rest(seed):
     every = [(row, entry) for row in range(9) for entry in range(len(index.arrays.entries))]
     out = int32s(len(every), 3)
     out[:, :2] = every
-    kept = kernels.decide(index.arrays, batch, out, len(every))
+    kept = decide_kernels.decide(index.arrays, batch, out, len(every))
     expected = []
     for row, entry in every:
         found = rest_answer(index, packed, batch, (row, entry))
@@ -430,8 +434,8 @@ def test_the_random_clauses_use_every_kind_of_predicate_as_access_and_as_rest():
             count = index.arrays.rest[place]
             rest |= set(table[index.arrays.rest[place + 1 : place + 1 + count], KIND].tolist())
             place += 1 + count
-    assert access == {kernels.INTERVAL, kernels.INTERVALS, TEXT, kernels.CONTAINS}
-    assert rest == {kernels.INTERVAL, kernels.INTERVALS, TEXT, kernels.CONTAINS, kernels.LACKS}
+    assert access == {layout.INTERVAL, layout.INTERVALS, TEXT, layout.CONTAINS}
+    assert rest == {layout.INTERVAL, layout.INTERVALS, TEXT, layout.CONTAINS, layout.LACKS}
 
 
 # -- the last step
@@ -444,7 +448,7 @@ def test_the_random_clauses_use_every_kind_of_predicate_as_access_and_as_rest():
 def test_pairs_come_in_the_order_of_rows_and_of_links_with_several_clauses_once(found, several):
     flags = np.array([link in several for link in range(4)])
     triples = np.array([(row, link, -1) for row, link in found], np.int32).reshape(-1, 3)
-    rows, links = kernels.in_row_order(triples, 5, flags)
+    rows, links = decide_kernels.in_row_order(triples, 5, flags)
     expected, seen = [], set()
     for row, link in sorted(found, key=lambda pair: pair[0]):
         if link not in several or (row, link) not in seen:
@@ -455,5 +459,5 @@ def test_pairs_come_in_the_order_of_rows_and_of_links_with_several_clauses_once(
 
 def test_without_links_of_several_clauses_nothing_is_dropped():
     triples = np.array([(1, 0, -1), (0, 0, -1), (1, 0, -1)], np.int32)
-    rows, links = kernels.in_row_order(triples, 2, np.zeros(0, bool))
+    rows, links = decide_kernels.in_row_order(triples, 2, np.zeros(0, bool))
     assert (rows.tolist(), links.tolist()) == ([0, 1, 1], [0, 0, 0])

@@ -15,8 +15,12 @@ import pyarrow as pa
 
 from caddis.arrays import Int32s
 from caddis.language import Column, MatchesText, TextPattern
-from caddis.matching.kernels import (
+from caddis.matching.decide_kernels import (
     ACCEPTED,
+    REFUSED,
+    UNDECIDED,
+)
+from caddis.matching.layout import (
     COLUMN,
     CONTAINS,
     COUNT,
@@ -32,12 +36,10 @@ from caddis.matching.kernels import (
     LOW,
     NO_FILTER,
     OWN_FILTER,
-    REFUSED,
     RUN_COLUMN,
     RUN_GROUPS,
     RUN_KIND,
     TEXT,
-    UNDECIDED,
     BatchArrays,
     IndexArrays,
 )

@@ -12,8 +12,8 @@ from itertools import product
 
 from caddis.language import tree
 from caddis.language.columns import Column
+from caddis.language.refusals import ShapeProblem
 from caddis.language.shapes import PATTERN, RAW
-from caddis.language.syntax import ShapeProblem
 from caddis.language.tree import Slot, Test
 
 MAX_CLAUSES = 512

@@ -20,8 +20,9 @@ from caddis.language.columns import Columns
 from caddis.language.literals import check_timezone
 from caddis.language.normal import ClauseTemplate, Term, Values, normalise
 from caddis.language.predicates import Clause, Concept, Predicate
+from caddis.language.refusals import ShapeProblem
 from caddis.language.shapes import Shape, Texts, lift_key, shape_of
-from caddis.language.syntax import ShapeProblem, read
+from caddis.language.syntax import read
 
 
 @dataclass(frozen=True, slots=True)

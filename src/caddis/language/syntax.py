@@ -22,6 +22,13 @@ from caddis.language.columns import (
     is_text,
     sql_type,
 )
+from caddis.language.refusals import (
+    PREAMBLE,
+    ShapeProblem,
+    refuse_by_sight,
+    syntax_problem,
+    unclosed,
+)
 from caddis.language.shapes import TEXT_KINDS, Shape
 from caddis.language.tree import Atom, Operand, Slot, Test
 
@@ -57,86 +64,19 @@ _CASTS = {
 }
 
 
-class ShapeProblem(ValueError):
-    """What is wrong with a shape, and where in its template."""
-
-    def __init__(self, problem: str, span: tuple[int, int] | None = None) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.span = span
-
-
 def read(shape: Shape, columns: Columns) -> tree.Node:
     """The tree of a shape, with its columns found and their types checked."""
     template = shape.template()
-    _refuse_by_sight(shape, template)
+    refuse_by_sight(shape, template)
     try:
-        parsed = sqlglot.parse_one(f"{_PREAMBLE}{template}", read="spark")
+        parsed = sqlglot.parse_one(f"{PREAMBLE}{template}", read="spark")
         return _Reader(shape, columns).whole(parsed)
     except ParseError as error:
-        raise _syntax_problem(error, template) from None
+        raise syntax_problem(error, template) from None
     except SqlglotError:
-        raise _unclosed(template) from None
+        raise unclosed(template) from None
     except RecursionError:
         raise ShapeProblem("the clause is nested too deeply") from None
-
-
-_PREAMBLE = "SELECT 1 WHERE "
-_STRAY = re.compile(r",\s*(?=[,)]|$)|(?<=\()\s*,|;")
-_QUOTED_NAME = re.compile(r"`[^`]*`")
-_PREFIXED = re.compile(r"(?<!\w)[xXbBnN](?='s')")
-_LONE_JUNCTION = re.compile(r"(?:^|\(|!|\b(?:and|or|not)\b)\s*\b(and|or)\b", re.IGNORECASE)
-_FOREIGN_NULL = re.compile(
-    r"\b(?:isnull|notnull)\b(?!\s*\()|\bis\s*!|(?:!|\bnot)\s*\bis\b|(\w+)\s+not\s+null\b",
-    re.IGNORECASE,
-)
-_CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\(?=\r?\n)")
-_BEFORE_NOT_NULL = frozenset(("is", "and", "or", "not"))
-
-
-def _refuse_by_sight(shape: Shape, template: str) -> None:
-    """What sqlglot lets pass though Spark does not, or what it misreads."""
-    plain = _QUOTED_NAME.sub(lambda name: "x" * len(name[0]), template)
-    stray = _STRAY.search(plain)
-    if stray:
-        what = "a semicolon" if stray[0] == ";" else "a comma with nothing beside it"
-        raise ShapeProblem(f"syntax error: {what}", stray.span())
-    prefixed = _PREFIXED.search(plain)
-    if prefixed and prefixed.end() in shape.slot_starts():
-        raise ShapeProblem(f"unsupported: {prefixed[0]}'...' strings", prefixed.span())
-    continued = _CONTINUED_COMMENT.search(plain)
-    if continued:
-        raise ShapeProblem("unsupported: a comment that goes on in the next line", continued.span())
-    lone = _LONE_JUNCTION.search(plain)
-    if lone:
-        raise ShapeProblem(f"syntax error: nothing before {lone[1]}", lone.span(1))
-    for foreign in _FOREIGN_NULL.finditer(plain):
-        if (foreign[1] or "").lower() not in _BEFORE_NOT_NULL:
-            raise ShapeProblem("syntax error: write IS NULL or IS NOT NULL", foreign.span())
-
-
-def _unclosed(template: str) -> ShapeProblem:
-    """A quote or comment that never ends: what is still in the template is the culprit."""
-    without = _QUOTED_NAME.sub(lambda name: "x" * len(name[0]), template).replace("'s'", "xxx")
-    at = re.search(r"['\"`]|/\*", without)
-    span = (at.start(), at.start() + 1) if at else None
-    return ShapeProblem("syntax error: a quote or a comment is not closed", span)
-
-
-def _syntax_problem(error: ParseError, template: str) -> ShapeProblem:
-    detail = error.errors[0] if error.errors else {}
-    highlight = detail.get("highlight") or ""
-    end = len(detail.get("start_context") or "") + len(highlight) - len(_PREAMBLE)
-    if not highlight or end < 0:
-        return ShapeProblem("syntax error: Spark SQL could not read this as a condition")
-    said = str(detail.get("description"))
-    problem = f"unexpected {highlight!r}"
-    if "missing for" in said:
-        problem = f"something is missing after {highlight!r}"
-    elif said.startswith("Expecting"):
-        problem = f"expected {said.removeprefix('Expecting').strip()}"
-    start = min(max(0, end - len(highlight)), len(template))
-    return ShapeProblem(f"syntax error: {problem}", (start, max(end, start + 1)))
 
 
 class _Reader:
@@ -341,7 +281,7 @@ class _Reader:
         raise self.unsupported(at, "where a literal is needed")
 
     def slot(self, at: exp.Literal) -> Slot:
-        number = self.slots.get(at.meta.get("start", -1) - len(_PREAMBLE))
+        number = self.slots.get(at.meta.get("start", -1) - len(PREAMBLE))
         if number is None:
             raise self.problem("syntax error: a number needs a blank before it", at)
         return Slot(number, self.shape.kinds[number])
@@ -385,8 +325,8 @@ class _Reader:
         places = [node.meta for node in at.walk() if "start" in node.meta]
         if not places:
             return None
-        start = min(place["start"] for place in places) - len(_PREAMBLE)
-        end = max(place["end"] for place in places) + 1 - len(_PREAMBLE)
+        start = min(place["start"] for place in places) - len(PREAMBLE)
+        end = max(place["end"] for place in places) + 1 - len(PREAMBLE)
         closing = _CLOSING.match(self.template, end) if isinstance(at, exp.Func) else None
         return start, closing.end() if closing else end
 

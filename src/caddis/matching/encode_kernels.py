@@ -16,19 +16,19 @@ LOW_63_BITS = np.int64((1 << 63) - 1)
 
 
 @njit(cache=True, forceinline=True)
-def is_valid(valid: Bytes, at: int) -> bool:  # pragma: no cover
+def is_valid(valid: Bytes, at: int) -> bool:
     """Arrow's validity bit."""
     return len(valid) == 0 or (valid[at >> 3] >> (at & 7)) & 1 == 1
 
 
 @njit(cache=True, forceinline=True)
-def code_of_place(place: int, found: bool) -> int:  # pragma: no cover
+def code_of_place(place: int, found: bool) -> int:
     """The code of a key that is, or would be inserted, at a place among the boundaries."""
     return 2 * place + 2 if found else 2 * place + 1
 
 
 @njit(cache=True, forceinline=True)
-def code_of_int(key: int, keys: Int64s) -> int:  # pragma: no cover
+def code_of_int(key: int, keys: Int64s) -> int:
     """Bisection without branches that depend on the data, but for the last."""
     low, count = 0, len(keys)
     while count > 0:
@@ -40,16 +40,14 @@ def code_of_int(key: int, keys: Int64s) -> int:  # pragma: no cover
 
 
 @njit(cache=True)
-def code_presence(valid: Bytes, offset: int, out: Int32s) -> None:  # pragma: no cover
+def code_presence(valid: Bytes, offset: int, out: Int32s) -> None:
     """0 for null, 1 for anything else: columns that only IS NULL tests."""
     for i in range(len(out)):
         out[i] = 1 if is_valid(valid, offset + i) else 0
 
 
 @njit(cache=True)
-def code_ints(
-    values: Anys, valid: Bytes, offset: int, keys: Int64s, out: Int32s
-) -> None:  # pragma: no cover
+def code_ints(values: Anys, valid: Bytes, offset: int, keys: Int64s, out: Int32s) -> None:
     """Codes of whole numbers, days, µs, unscaled decimals and Booleans."""
     for i in range(len(out)):
         if is_valid(valid, offset + i):
@@ -59,9 +57,7 @@ def code_ints(
 
 
 @njit(cache=True)
-def code_floats(
-    values: Floats, valid: Bytes, offset: int, keys: Int64s, out: Int32s
-) -> None:  # pragma: no cover
+def code_floats(values: Floats, valid: Bytes, offset: int, keys: Int64s, out: Int32s) -> None:
     """Codes of doubles by `columns.float_key`."""
     bits = values.view(np.int64)
     for i in range(len(out)):
@@ -77,7 +73,7 @@ def code_floats(
 
 
 @njit(cache=True, forceinline=True)
-def hash_bytes(data: Bytes, begin: int, end: int) -> int:  # pragma: no cover
+def hash_bytes(data: Bytes, begin: int, end: int) -> int:
     """FNV-1a with its high bits folded down."""
     h = np.uint64(14695981039346656037)
     for i in range(begin, end):
@@ -86,7 +82,7 @@ def hash_bytes(data: Bytes, begin: int, end: int) -> int:  # pragma: no cover
 
 
 @njit(cache=True, forceinline=True)
-def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:  # pragma: no cover
+def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:
     """Whether two stretches are equal."""
     for k in range(length):
         if a[i + k] != b[j + k]:
@@ -95,7 +91,7 @@ def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:  # prag
 
 
 @njit(cache=True)
-def hash_table(starts: Int64s, data: Bytes) -> Int32s:  # pragma: no cover
+def hash_table(starts: Int64s, data: Bytes) -> Int32s:
     """Open addressing, at most half full: key number + 1, or 0 where free."""
     count = len(starts) - 1
     size = 2
@@ -111,9 +107,7 @@ def hash_table(starts: Int64s, data: Bytes) -> Int32s:  # pragma: no cover
 
 
 @njit(cache=True, forceinline=True)
-def find_bytes(
-    text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes, slots: Int32s
-) -> int:  # pragma: no cover
+def find_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes, slots: Int32s) -> int:
     """The number of the key that equals the text, or -1."""
     mask = len(slots) - 1
     slot = hash_bytes(text, begin, end) & mask
@@ -127,7 +121,7 @@ def find_bytes(
 
 
 @njit(cache=True)
-def is_less(a: Bytes, i: int, m: int, b: Bytes, j: int, n: int) -> bool:  # pragma: no cover
+def is_less(a: Bytes, i: int, m: int, b: Bytes, j: int, n: int) -> bool:
     """Whether the key of m bytes at a[i] comes before the text of n bytes at b[j]."""
     for k in range(min(m, n)):
         if a[i + k] != b[j + k]:
@@ -136,9 +130,7 @@ def is_less(a: Bytes, i: int, m: int, b: Bytes, j: int, n: int) -> bool:  # prag
 
 
 @njit(cache=True)
-def place_of_bytes(
-    text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes
-) -> int:  # pragma: no cover
+def place_of_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes) -> int:
     """How many keys come before the text."""
     low, high = 0, len(keys) - 1
     while low < high:
@@ -162,7 +154,7 @@ def code_bytes(
     slots: Int32s,
     ordered: bool,
     out: Int32s,
-) -> None:  # pragma: no cover
+) -> None:
     """Codes of byte strings. Without order, what is no boundary may lie anywhere between them."""
     for i in range(len(out)):
         if not is_valid(valid, offset + i):

@@ -24,7 +24,7 @@ from caddis.matching.encode_kernels import (
     code_presence,
     hash_table,
 )
-from caddis.matching.kernels import BatchArrays
+from caddis.matching.layout import BatchArrays
 from caddis.matching.packing import Boundaries, is_wide
 
 NO_VALIDITY = np.zeros(0, np.uint8)

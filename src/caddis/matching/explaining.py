@@ -16,10 +16,11 @@ from caddis.errors import SubscriptionError
 from caddis.language import Column, parse_all
 from caddis.language.columns import is_floating, is_text, scale_of
 from caddis.matching import selectivity
-from caddis.matching.building import EVERY_EVENT, Postings, post
-from caddis.matching.kernels import COLUMN, CONTAINS, FIRST, KIND, TEXT
+from caddis.matching.building import Postings, post
+from caddis.matching.layout import COLUMN, CONTAINS, FIRST, KIND, TEXT
 from caddis.matching.matcher import Matcher, named_errors, subscription_ids_of, without_concepts
 from caddis.matching.packing import WIDE_DECIMAL_BIAS, PackedClauses, pack
+from caddis.matching.post_kernels import EVERY_EVENT
 
 EQUALITY, RANGE, ELEMENT, PATTERN, EVERYTHING = (
     "equality",

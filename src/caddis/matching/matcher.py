@@ -23,8 +23,10 @@ from caddis.language import ClauseTable, Column, Concept, MatchesText, parse_all
 from caddis.language.columns import is_text, sql_type
 from caddis.matching import selectivity, storage
 from caddis.matching.building import AccessIndex, build
+from caddis.matching.decide_kernels import in_row_order
 from caddis.matching.encoding import BatchEncoder, ColumnCoder
-from caddis.matching.kernels import FIRST, KIND, TEXT, BatchArrays, in_row_order, match_batch
+from caddis.matching.kernels import match_batch
+from caddis.matching.layout import FIRST, KIND, TEXT, BatchArrays
 from caddis.matching.packing import PackedClauses, pack
 from caddis.matching.texts import BatchTexts
 

@@ -22,7 +22,7 @@ from caddis.arrays import Bools, Int32s, Int64s
 from caddis.language import ClauseTable, Column, Contains, InValues, MatchesText, Predicate
 from caddis.language.columns import is_comparable, is_text
 from caddis.language.values import HIGHEST, LOWEST, Cut, Key
-from caddis.matching.kernels import (
+from caddis.matching.layout import (
     COLUMN,
     CONTAINS,
     COUNT,

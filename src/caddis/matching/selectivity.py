@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from caddis.arrays import Floats, Int32s, Int64s
-from caddis.matching.kernels import (
+from caddis.matching.layout import (
     COLUMN,
     CONTAINS,
     COUNT,

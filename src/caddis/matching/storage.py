@@ -22,7 +22,7 @@ from caddis.errors import IndexFolderError
 from caddis.language import Column, MatchesText, TextPattern
 from caddis.matching.building import AccessIndex
 from caddis.matching.encoding import ColumnCoder
-from caddis.matching.kernels import IndexArrays
+from caddis.matching.layout import IndexArrays
 
 FORMAT = 1
 _CODER_ARRAYS = ("keys", "data", "slots")

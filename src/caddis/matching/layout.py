@@ -1,0 +1,65 @@
+"""The arrays of the access index and of a batch in codes: what the kernels hand to each other.
+
+The index is a tree of four levels, each a run of the next, all in flat arrays:
+
+    node    an access token: one code of a column, or a dyadic interval of codes
+      run     clauses under the node whose next predicate (the filter) is on the same column
+        group   those with the very same filter
+          entry   a clause: two more predicates in place, its link, and where the rest stands
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from caddis.arrays import Int32s, Int64s
+
+NO_FILTER, OWN_FILTER, POINT_FILTER, RANGE_FILTER = range(4)
+"""Kinds of runs: nothing more to test; the access interval itself; equality; another interval."""
+
+INTERVAL, INTERVALS, TEXT, CONTAINS, LACKS = range(5)
+"""Kinds of predicates; LACKS is a negated CONTAINS."""
+
+RUN_KIND, RUN_COLUMN, RUN_GROUPS = range(3)
+GROUP_LOW, GROUP_SPAN, GROUP_ENTRIES = range(3)
+FIRST_TEST, SECOND_TEST, ENTRY_LINK, ENTRY_REST, ENTRY_WIDTH = 0, 3, 6, 7, 8
+KIND, COLUMN, LOW, HIGH, FIRST, COUNT = range(6)
+"""The columns of the tables of runs, groups, entries and predicates."""
+
+
+class IndexArrays(NamedTuple):
+    """The access index. Where a row says where something starts, the next says where it ends."""
+
+    node_base: Int64s
+    """By column and level: the number of the level's first node; -1 if it has none."""
+    node_runs: Int32s
+    """By node: its first run."""
+    runs: Int32s
+    """Rows of kind, column, first group."""
+    groups: Int32s
+    """Rows of low, span, first entry."""
+    entries: Int32s
+    """Rows of two tests (column, or -1 for none; low; span), link, place in `rest` or -1."""
+    rest: Int32s
+    """A count, then that many predicate numbers; repeated."""
+    predicates: Int32s
+    """Rows of kind, column, low, high, first interval (or number of the text), intervals."""
+    intervals: Int32s
+    """Rows of low, high."""
+
+
+class BatchArrays(NamedTuple):
+    """The codes of a batch, a row a column; elements of array columns apart.
+
+    The elements of row r of column c are `elements[e]` for e from
+    `element_start[element_base[c] + r]` to `element_start[element_base[c] + r + 1]`;
+    `element_base[c]` is -1 if the column is no array. Rows that satisfy pattern node p are
+    `pattern_rows[pattern_start[p]:pattern_start[p + 1]]`.
+    """
+
+    codes: Int32s
+    element_base: Int64s
+    element_start: Int64s
+    elements: Int32s
+    pattern_start: Int64s
+    pattern_rows: Int32s
