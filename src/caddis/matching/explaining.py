@@ -160,11 +160,23 @@ def _token_in_words(packed: PackedClauses, postings: Postings, posting: int) -> 
     column = packed.columns[row[COLUMN]]
     if row[KIND] == TEXT:
         return column.name, f"matches {packed.predicates.texts[row[FIRST]].pattern.regex}"
-    low, high = token << level, min(((token + 1) << level) - 1, _last_code(packed, row[COLUMN]))
+    return column.name, _codes_in_words(packed, int(row[COLUMN]), token << level, level)
+
+
+def _codes_in_words(packed: PackedClauses, column: int, low: int, level: int) -> str:
+    """The 2^level codes from `low` on, as far as there are as many."""
+    last = _last_code(packed, column)
+    high = min(low + (1 << level) - 1, last)
     if low == high:
-        return column.name, f"= {_code_in_words(packed, row[COLUMN], low)}"
-    ends = [_code_in_words(packed, row[COLUMN], code) for code in (low, high)]
-    return column.name, f"from {ends[0]} to {ends[1]}"
+        return f"= {_code_in_words(packed, column, low)}"
+    if low <= 1 and high == last:
+        return "any value"
+    if low <= 1:
+        return f"up to {_code_in_words(packed, column, high)}"
+    if high == last:
+        return f"from {_code_in_words(packed, column, low)} on"
+    ends = [_code_in_words(packed, column, code) for code in (low, high)]
+    return f"from {ends[0]} to {ends[1]}"
 
 
 def _last_code(packed: PackedClauses, column: int) -> int:

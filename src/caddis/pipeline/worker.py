@@ -79,7 +79,9 @@ class _KeyCheck:
 
     def see(self, keys: pa.Array) -> None:
         if keys.null_count:
-            raise EventError(f"{keys.null_count:,} events have a null {self.name!r}")
+            raise EventError(
+                f"null keys: {self.name!r} is null in {keys.null_count:,} of the events"
+            )
         self.seen.append(keys)
 
     def finish(self) -> None:
@@ -89,6 +91,6 @@ class _KeyCheck:
         counts = keys.value_counts()
         repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
         raise EventError(
-            f"{len(repeated):,} values of {self.name!r} occur more than once, such as "
-            f"{repeated[0].as_py()!r}; events need a key of their own"
+            f"duplicate keys: {self.name!r} has values that occur more than once, such as "
+            f"{repeated[0].as_py()!r} ({len(repeated):,} in this partition)"
         )

@@ -1,0 +1,52 @@
+"""The `caddis` command: its verbs, its version, its help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from caddis import __version__
+from caddis.cli import demo, doctor, explain, match
+
+app = typer.Typer(
+    name="caddis",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done; 1 the input or the machine is not as it must be; 2 wrong usage; "
+    "130 stopped by Ctrl-C. With CADDIS_DEBUG=1 errors come with their whole story.",
+)
+for verb in (match, explain, demo, doctor):
+    app.command(name=verb.NAME, epilog=verb.EXAMPLES)(verb.command)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"caddis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def caddis(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_say_version,
+            is_eager=True,
+            help="Show the version.",
+        ),
+    ] = False,
+) -> None:
+    """Match events against very many standing subscriptions.
+
+    A subscription is an SQL WHERE clause: city = 'Galway' AND price < 200.
+    Caddis finds, for every event, all the subscriptions that it satisfies,
+    as Spark SQL would decide each of them.
+
+    Begin with [bold]caddis demo[/bold]; if something does not work, ask
+    [bold]caddis doctor[/bold].
+    """

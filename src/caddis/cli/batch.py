@@ -1,0 +1,115 @@
+"""`caddis match` over the files that are there: all matches into one new folder."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from caddis.cli.json_lines import naming_bad_lines
+from caddis.cli.order import Order, Prepared, compiled, look_at_events, prepare, start_spark
+from caddis.cli.output import (
+    INVALID,
+    check_free,
+    file_count,
+    publish,
+    staging_folder,
+    write_invalid,
+)
+from caddis.cli.running import Job
+from caddis.cli.summary import count, rate, show_rows
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSummary:
+    """What a batch gave, and how long it took."""
+
+    events: int
+    matches: int
+    subscriptions: int
+    invalid: int
+    out: Path
+    format: str
+    matching_seconds: float
+    seconds: float
+
+    @property
+    def invalid_path(self) -> Path | None:
+        """Where the invalid subscriptions are listed, if there are any."""
+        return self.out / INVALID if self.invalid else None
+
+    def as_json(self) -> dict[str, object]:
+        """The same for a machine."""
+        return {
+            "events": self.events,
+            "matches": self.matches,
+            "subscriptions": self.subscriptions,
+            "invalid": self.invalid,
+            "invalid_path": self.invalid_path,
+            "out": self.out,
+            "format": self.format,
+            "files": file_count(self.out),
+            "seconds": round(self.seconds, 3),
+            "matching_seconds": round(self.matching_seconds, 3),
+            "events_per_second": round(self.events / self.matching_seconds, 1),
+        }
+
+    def show(self, console: Console) -> None:
+        """The closing summary."""
+        invalid = f"{self.invalid:,} invalid, listed in {self.invalid_path}" if self.invalid else ""
+        speed = f"matching took {self.matching_seconds:.1f} s of {self.seconds:.1f} s in all"
+        files = count(file_count(self.out), "file")
+        rows = [
+            ("events", f"{self.events:,}", ""),
+            ("matches", f"{self.matches:,}", f"{files} of {self.format} in {self.out}"),
+            ("subscriptions", f"{self.subscriptions:,}", invalid),
+            ("events/s", rate(self.events, self.matching_seconds), speed),
+        ]
+        show_rows(console, rows)
+
+
+def match_once(order: Order, job: Job) -> BatchSummary:
+    """Match all events that are there."""
+    began = time.monotonic()
+    check_free(order.out, overwrite=order.overwrite)
+    prepared = prepare(order, job)
+    staging = job.resources.enter_context(staging_folder(order.out))
+    events, matches, invalid, seconds = _match(order, prepared, staging, job)
+    if invalid:
+        write_invalid(staging, invalid)
+    publish(staging, order.out)
+    return BatchSummary(
+        events=events,
+        matches=matches,
+        subscriptions=prepared.count,
+        invalid=len(invalid),
+        out=order.out,
+        format=order.matches_format,
+        matching_seconds=seconds,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _match(
+    order: Order, prepared: Prepared, staging: Path, job: Job
+) -> tuple[int, int, list[tuple[object, str]], float]:
+    """Events, matches, invalid subscriptions, and the seconds that the matching took."""
+    spark = start_spark(order.master, order.timezone, job)
+    from caddis.pipeline.failures import spark_failures
+    from caddis.pipeline.files import read_events, write_matches
+    from caddis.pipeline.progress import RowCount, watching_tasks
+
+    events_seen, matches_seen = RowCount(), RowCount()
+    with naming_bad_lines(order.events, prepared.format), spark_failures():
+        events = look_at_events(order, prepared, spark, read_events, job)
+        matches, invalid = compiled(order, prepared, events_seen.of(events), job)
+        with (
+            job.screen.step("Matching") as step,
+            watching_tasks(spark, lambda done, all_: step.tell(f"{done}/{all_} tasks", done, all_)),
+        ):
+            write_matches(matches_seen.of(matches), staging, order.matches_format)
+            step.done = f"{events_seen.rows:,} events matched"
+            seconds = step.seconds
+    return events_seen.rows, matches_seen.rows, invalid, seconds

@@ -1,0 +1,80 @@
+"""What a path holds, told by its name or by the names of the files in it.
+
+Names that begin with a dot or an underscore are not data, here as in Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from caddis.errors import CaddisError
+
+FileFormat = Literal["parquet", "jsonl", "csv"]
+
+SUFFIXES: dict[str, FileFormat] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+}
+COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
+
+Wrong = Callable[[str], CaddisError]
+"""The kind of error that a wrong path is: EventError, SubscriptionTableError."""
+
+
+def existing(path: Path, wrong: Wrong) -> Path:
+    """The path, if there is something on this machine's file system."""
+    if ":/" in str(path):
+        raise wrong(
+            f"{path}: the command reads this machine's files; for others call caddis.match() "
+            "from a Spark program"
+        )
+    if not path.exists():
+        raise wrong(f"{path}: there is no such file or folder")
+    return path
+
+
+def data_files(path: Path) -> list[Path]:
+    """The file itself, or all data files below a folder."""
+    if not path.is_dir():
+        return [path]
+    files = (file for file in path.rglob("*") if file.is_file())
+    return sorted(file for file in files if not _hidden(file.relative_to(path)))
+
+
+def named_format(path: Path) -> FileFormat | None:
+    """The format that a name tells, if it tells one.
+
+    >>> named_format(Path("offers.jsonl.gz"))
+    'jsonl'
+    """
+    name = Path(path.stem) if path.suffix in COMPRESSED else path
+    return SUFFIXES.get(name.suffix.lower())
+
+
+def format_of(path: Path, wrong: Wrong) -> FileFormat:
+    """The one format of a file or of all files in a folder."""
+    formats = {named_format(file) for file in data_files(path)}
+    known = {format_ for format_ in formats if format_ is not None}
+    if len(known) == 1:
+        return known.pop()
+    if len(known) > 1:
+        raise wrong(f"{path} holds files of several formats: {', '.join(sorted(known))}")
+    if not formats:
+        raise wrong(f"{path} is empty; which format will its files have? Say it with --format")
+    suffixes = ", ".join(SUFFIXES)
+    raise wrong(f"{path}: the name does not tell the format ({suffixes}); say it with --format")
+
+
+def is_store(path: Path) -> bool:
+    """Whether a folder is a SubscriptionStore."""
+    return (path / "CURRENT").is_file() and (path / "store.json").is_file()
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)

@@ -1,0 +1,110 @@
+"""How a verb says what it is doing: a live line on a terminal, plain lines elsewhere.
+
+Steps go to stderr, so that stdout holds the result alone; with --json they are not shown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+WIDTH = 60
+PLAIN_EVERY = 10.0
+"""Seconds between two lines about one step, where lines cannot be redrawn."""
+
+
+class Step:
+    """One step under way. `done` is what will be said of it when it has ended."""
+
+    def __init__(self, console: Console, doing: str) -> None:
+        self.done = doing
+        self._console = console
+        self._doing = doing
+        self._began = self._spoke = time.monotonic()
+        self._live = _live_line(console) if console.is_terminal and not console.quiet else None
+        self._task = (
+            self._live.add_task(escape(doing), total=None, detail="") if self._live else None
+        )
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been going on."""
+        return time.monotonic() - self._began
+
+    def tell(self, detail: str, done: int = 0, total: int | None = None) -> None:
+        """How far it is; with a total there is a bar."""
+        if self._live and self._task is not None:
+            self._live.update(self._task, detail=escape(detail), completed=done, total=total)
+        elif time.monotonic() - self._spoke >= PLAIN_EVERY:
+            self._spoke = time.monotonic()
+            self._console.print(f"  {escape(self._doing)}: {escape(detail)}, {self.seconds:.0f} s")
+
+    def begin(self) -> None:
+        """Show the live line."""
+        if self._live:
+            self._live.start()
+
+    def end(self) -> None:
+        """Take the live line away; twice does no harm."""
+        if self._live:
+            self._live.stop()
+
+
+class Screen:
+    """The terminal, or what stands in its place."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.messages = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+        self.results = Console(highlight=False)
+        self._step: Step | None = None
+        self._closed = False
+
+    def say(self, line: str) -> None:
+        """One line about what is going on."""
+        self.messages.print(escape(line))
+
+    @contextmanager
+    def step(self, doing: str) -> Iterator[Step]:
+        """A step of the work; when it has ended, a line says what was done and how long it took."""
+        step = self._step = Step(self.messages, doing)
+        step.begin()
+        try:
+            yield step
+        finally:
+            step.end()
+        if self._closed:
+            return
+        tick = "✓" if self.messages.encoding.startswith("utf") else "*"
+        line = Text(f"{step.done:<{WIDTH}} {step.seconds:>7.1f} s")
+        self.messages.print(Text(tick, style="green"), line)
+
+    def close(self) -> None:
+        """Leave the terminal as it was, whatever was going on."""
+        self._closed = True
+        if self._step is not None:
+            self._step.end()
+
+
+class _Bar(BarColumn):
+    """A bar for steps whose length is known."""
+
+    def render(self, task: Task) -> Text:  # type: ignore[override]
+        return Text("") if task.total is None else super().render(task)  # type: ignore[return-value]
+
+
+def _live_line(console: Console) -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        _Bar(bar_width=24),
+        TextColumn("{task.fields[detail]}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )

@@ -1,0 +1,40 @@
+"""Numbers and rows as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "file"), count(1200, "file")
+    ('1 file', '1,200 files')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def rate(things: int, seconds: float) -> str:
+    """Things a second, to three digits.
+
+    >>> rate(123456, 1.0), rate(5, 2.0)
+    ('123,000', '2.5')
+    """
+    a_second = things / max(seconds, 1e-9)
+    return f"{float(f'{a_second:.3g}'):,.0f}" if a_second >= 10 else f"{a_second:.1f}"
+
+
+def show_rows(console: Console, rows: Iterable[tuple[str, str, str]]) -> None:
+    """Name, number and remark, one line each."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(justify="right", style="bold")
+    table.add_column(style="dim", overflow="fold")
+    for name, number, remark in rows:
+        table.add_row(Text(name), Text(number), Text(remark))
+    console.print()
+    console.print(table)

@@ -1,0 +1,67 @@
+"""Every verb explains itself, and says so before anything heavy is loaded."""
+
+import subprocess
+import sys
+
+import pytest
+
+import caddis as package
+
+VERBS = ["match", "explain", "demo", "doctor"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_has_examples_and_knows_json(caddis, verb):
+    said = caddis(verb, "--help")
+    assert said.exit_code == 0
+    assert f"caddis {verb}" in said.stdout.split("Examples")[1]
+    assert "--json" in said.stdout
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_examples_fit_into_80_columns(caddis, verb):
+    examples = caddis(verb, "--help").stdout.split("Examples")[1].split("\n")
+    assert all(line.strip().startswith("caddis ") for line in examples if line.strip())
+
+
+def test_the_help_names_every_verb(caddis):
+    said = caddis("--help").stdout
+    assert all(f" {verb} " in said for verb in VERBS)
+
+
+def test_without_arguments_there_is_help(caddis):
+    assert "Usage" in caddis().output
+
+
+def test_the_version_is_the_package_s(caddis):
+    assert caddis("--version").stdout == f"caddis {package.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["match", "--events", "x"], "Missing option '--subscriptions'"),
+        (["match", "--events", "x", "--subscriptions", "y", "--out", "z", "--once"], "only for"),
+        (["explain", "x", "--limit", "-1"], "--limit"),
+        (["demo", "--events", "0"], "--events"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(caddis, arguments, complaint):
+    said = caddis(*arguments)
+    assert said.exit_code == 2
+    assert complaint in said.stderr
+    assert said.stdout == ""
+
+
+def test_help_does_not_load_spark():
+    script = (
+        "import sys; sys.argv = ['caddis', '--help']\n"
+        "from caddis.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: sys.stderr.write(' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert not {"pyspark", "py4j", "caddis.pipeline", "caddis.lab"} & set(done.stderr.split())

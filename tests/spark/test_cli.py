@@ -1,0 +1,218 @@
+"""The commands as a user runs them, on a session of the tests; and twice as processes."""
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner, Result
+
+import caddis as package
+from caddis.cli.app import app
+
+SCHEMA = "event_id BIGINT, city STRING, price DOUBLE"
+OFFERS = pa.table(
+    {
+        "event_id": pa.array([1, 2, 3], pa.int64()),
+        "city": ["Galway", "Cork", "Galway"],
+        "price": [150.0, 90.0, None],
+    }
+)
+WISHES = (
+    "subscription_id,where\nann,city = 'Galway' AND price < 200\nbo,price IS NULL OR price = 90\n"
+)
+MATCHES = {(1, "ann"), (2, "bo"), (3, "bo")}
+PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+STARTING = [sys.executable, "-c", "from caddis.cli import main; main()"]
+
+
+@pytest.fixture
+def caddis(spark: SparkSession) -> Callable[..., Result]:
+    def call(*arguments: str) -> Result:
+        return CliRunner().invoke(app, list(arguments))
+
+    return call
+
+
+@pytest.fixture
+def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(OFFERS, "offers.parquet")
+    rows = [json.dumps(row) for row in OFFERS.to_pylist()]
+    (tmp_path / "offers.jsonl").write_text("\n".join(rows))
+    (tmp_path / "offers.csv").write_text(
+        "event_id,city,price\n1,Galway,150.0\n2,Cork,90.0\n3,Galway,\n"
+    )
+    (tmp_path / "wishes.csv").write_text(WISHES)
+    return tmp_path
+
+
+def arguments(**changes: str) -> list[str]:
+    given = {"events": "offers.parquet", "subscriptions": "wishes.csv", "out": "out", **changes}
+    return ["match", *(word for name, value in given.items() for word in (f"--{name}", value))]
+
+
+def found(folder: str, format_: str = "parquet") -> set[tuple[int, str]]:
+    rows = ds.dataset(folder, format=format_, exclude_invalid_files=False).to_table().to_pylist()
+    assert len(rows) == len({tuple(row.values()) for row in rows})
+    return {(int(row["event_id"]), row["subscription_id"]) for row in rows}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
+def test_every_format_gives_the_same_matches(caddis, market, suffix):
+    said = caddis(*arguments(events=f"offers.{suffix}", out=f"out.{suffix}"))
+    assert said.exit_code == 0, said.output
+    assert found(f"out.{suffix}", {"jsonl": "json"}.get(suffix, suffix)) == MATCHES
+    assert re.search(r"events +3\b.*\nmatches +3 +1 file of \w+ in out", said.stdout)
+
+
+def test_the_summary_for_a_machine_counts_what_happened(caddis, market):
+    (market / "some.csv").write_text(WISHES + "dee,pricee < 1\n")
+    said = caddis(*arguments(subscriptions="some.csv"), "--on-invalid", "report", "--json")
+    summary = json.loads(said.stdout)
+    counts = {name: summary[name] for name in ("events", "matches", "subscriptions", "invalid")}
+    assert counts == {"events": 3, "matches": 3, "subscriptions": 3, "invalid": 1}
+    [invalid] = Path(summary["invalid_path"]).read_text().splitlines()
+    assert "did you mean 'price'?" in json.loads(invalid)["error"]
+    assert found("out") == MATCHES
+
+
+def test_what_is_replaced_is_replaced_as_a_whole(caddis, market):
+    assert caddis(*arguments()).exit_code == 0
+    assert caddis(*arguments()).exit_code == 1
+    (market / "wishes.csv").write_text("subscription_id,where\n7,city = 'Cork'\n")
+    assert caddis(*arguments(), "--overwrite").exit_code == 0
+    assert [row["subscription_id"] for row in pq.read_table("out").to_pylist()] == [7]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        (
+            "e.jsonl",
+            '{"event_id": 1, "city": "x", "price": 1}\n{"city": "x"}',
+            "'event_id' is null in 1 of the events",
+        ),
+        ("e.csv", "event_id,city,price\n1,x,1\n1,y,2\n", "occur more than once, such as 1"),
+        ("e.jsonl", '{"event_id": 1}\n{"event_id":', "e.jsonl, line 2 is not JSON"),
+        ("e.csv", "event_id,city,price\n1,x,1\n2\n", "e.csv: a line cannot be read"),
+        ("e.parquet", "not Parquet at all", "e.parquet is not a Parquet file"),
+        ("e.csv", "key,city,price\n1,x,1\n", "no column 'event_id' for their key"),
+        ("e.jsonl", "", "holds no events"),
+        ("e.csv", "event_id,city\n1,x\n", "unknown column 'price'"),
+    ],
+)
+def test_a_mistake_in_the_events_is_one_sentence(caddis, market, name, content, complaint):
+    (market / name).write_text(content)
+    said = caddis(*arguments(events=name))
+    assert said.exit_code == 1
+    assert complaint in said.stderr
+    assert not re.search(r"\bat (org|java)\.|Traceback|SQLSTATE|Py4J", said.output)
+    assert not [path for path in market.iterdir() if "out" in path.name]
+
+
+def test_files_with_their_columns_in_another_order_are_not_mixed_up(caddis, market):
+    (market / "two [2]").mkdir()
+    (market / "two [2]" / "a.csv").write_text("event_id,city,price\n1,Galway,1\n")
+    (market / "two [2]" / "b.csv").write_text("price,city,event_id\n1,Galway,2\n")
+    (market / "wishes.csv").write_text("subscription_id,where\n1,city = 'Galway'\n")
+    said = caddis(*arguments(events="two [2]"))
+    assert said.exit_code == 1
+    assert "the first line does not name the columns" in said.stderr
+
+
+def test_a_stream_goes_on_where_it_ended_and_follows_a_store(caddis, market):
+    schema = pa.schema([("event_id", pa.int64()), ("city", pa.string()), ("price", pa.float64())])
+    store = package.SubscriptionStore.create("store", schema)
+    store.add(pa.table({"subscription_id": ["ann"], "where": ["city = 'Galway'"]}))
+    stream = [*arguments(events="inbox", subscriptions="store"), "--stream", "--once", "--json"]
+    (market / "inbox").mkdir()
+    first = caddis(*stream, "--format", "parquet")
+    assert json.loads(first.stdout)["events"] == 0
+    pq.write_table(OFFERS, "inbox/a.parquet")
+    assert json.loads(caddis(*stream).stdout)["matches"] == 2
+    store.add(pa.table({"subscription_id": ["bo"], "where": ["city = 'Cork'"]}))
+    pq.write_table(OFFERS, "inbox/b.parquet")
+    third = json.loads(caddis(*stream).stdout)
+    assert (third["events"], third["matches"], third["batches"]) == (3, 3, 1)
+    afresh = json.loads(caddis(*stream, "--overwrite").stdout)
+    assert (afresh["events"], afresh["matches"]) == (6, 6)
+
+
+def test_the_demo_shows_who_got_what(caddis):
+    said = caddis("demo", "--subscriptions", "2000", "--events", "2000")
+    assert said.exit_code == 0, said.output
+    assert said.stdout.startswith(
+        "A marketplace: 2,000 offers against 2,000 standing subscriptions."
+    )
+    assert re.search(r"offers/s +[\d,.]+ +warm pass", said.stdout)
+    assert "others" in said.stdout
+    assert max(map(len, said.stdout.splitlines())) <= 80
+
+
+def test_the_doctor_runs_a_job_in_a_worker(caddis):
+    checks = {one["name"]: one for one in json.loads(caddis("doctor", "--json").stdout)["checks"]}
+    assert checks["Spark"]["status"] == "ok"
+    assert f"at {sys.executable}" in checks["workers"]["found"]
+
+
+def test_the_commands_of_the_page_run(caddis, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = PAGE.read_text()
+    for name, text in re.findall(
+        r"^`([\w.-]+)`:\n\n```\w+\n(.*?)^```", page, re.MULTILINE | re.DOTALL
+    ):
+        Path(name).write_text(text)
+    Path("inbox").mkdir()
+    for language, block in re.findall(
+        r"^```(bash|python)\n(.*?)^```", page, re.MULTILINE | re.DOTALL
+    ):
+        if language == "python":
+            exec(compile(block, str(PAGE), "exec"), {})
+            continue
+        for line in block.splitlines():
+            words = shlex.split(line)
+            endless = "--stream" in words and "--once" not in words
+            said = caddis(*words[1:], *(["--once"] if endless else []))
+            assert said.exit_code == 0, (line, said.output)
+
+
+def test_a_mistake_that_only_a_worker_sees_makes_no_noise(market):
+    (market / "bad.jsonl").write_text('{"city": "x", "price": 1}\n{"event_id": 1}\n')
+    command = [*STARTING, *arguments(events="bad.jsonl"), "--master", "local[1]"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = [
+        line for line in done.stderr.splitlines() if not line.startswith(("✓ ", "  Matching: "))
+    ]
+    assert lines == ["caddis: null keys: 'event_id' is null in 1 of the events"]
+    assert done.stdout == ""
+    assert done.returncode == 1
+
+
+def test_ctrl_c_ends_a_stream_cleanly_with_what_it_did(market):
+    (market / "inbox").mkdir()
+    pq.write_table(OFFERS, "inbox/a.parquet")
+    command = [*STARTING, *arguments(events="inbox"), "--stream", "--json", "--master", "local[1]"]
+    stream = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    commits = market / "out" / "_checkpoint" / "commits" / "0"
+    for _ in range(600):
+        if commits.exists() or stream.poll() is not None:
+            break
+        time.sleep(0.2)
+    time.sleep(1.5)
+    stream.send_signal(signal.SIGINT)
+    stdout, stderr = stream.communicate(timeout=60)
+    assert stderr == "caddis: stopped\n"
+    assert json.loads(stdout)["matches"] == 3
+    assert stream.returncode == 130
+    assert found("out") == MATCHES
