@@ -5,7 +5,7 @@ a batch into codes, and `kernels` brings the two together.
 """
 
 from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain
-from caddis.matching.matcher import EncodedBatch, Matcher, Matches, OnInvalid, Report
+from caddis.matching.matcher import EncodedBatch, Matcher, Matches, OnInvalid, Report, warm_up
 
 __all__ = [
     "AccessUse",
@@ -18,4 +18,5 @@ __all__ = [
     "Scanned",
     "SharedToken",
     "explain",
+    "warm_up",
 ]

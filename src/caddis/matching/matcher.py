@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal as Choice
 
 import numpy as np
@@ -214,6 +216,24 @@ class Matcher:
         for number, some in _grouped(predicates[members[on_text], FIRST], pairs[on_text]):
             keep[some] &= texts.holds(self._texts[number], found[some, 0])
         return keep
+
+
+@cache
+def warm_up() -> None:
+    """Compile the kernels, if this machine has not yet: some seconds once, then milliseconds.
+
+    Called before worker processes start, so that they find the compiled kernels on disk instead
+    of each compiling their own.
+    """
+    schema = pa.schema([("text", pa.string()), ("number", pa.int64()), ("real", pa.float64())])
+    wheres = [
+        "text = 'a' AND text LIKE '%a' AND number = 1 AND real < 0.5",
+        "text = 'b' OR real > 0",
+    ]
+    table = pa.table({"subscription_id": [0, 1], "where": wheres})
+    with TemporaryDirectory() as folder:
+        Matcher.compile(table, schema).save(folder)
+        Matcher.load(folder).match(pa.RecordBatch.from_pylist([], schema))
 
 
 def subscription_ids_of(subscriptions: pa.Table) -> pa.Array:

@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 
 from caddis.errors import EventError, SubscriptionError, SubscriptionTableError
 from caddis.language.columns import UTF8_BINARY, collation_of, sql_type
-from caddis.matching import OnInvalid
+from caddis.matching import OnInvalid, warm_up
 from caddis.pipeline.schemas import arrow_schema, session_timezone, spark_type
 from caddis.pipeline.store import SubscriptionStore
 from caddis.pipeline.worker import MatchOperator
@@ -84,6 +84,7 @@ def match(
         folder that the driver and all workers see. By default a temporary folder.
     """
     _check_key(events, event_key)
+    warm_up()
     store, errors = _store(events, subscriptions, on_invalid, index_dir)
     follow = events.isStreaming and isinstance(subscriptions, SubscriptionStore)
     version = None if follow else store.version
