@@ -171,6 +171,8 @@ class _Packer:
     def _mark_kinds(
         self, numbers: Int64s, predicates: Sequence[Predicate], boundaries: Boundaries
     ) -> None:
+        if set(map(type, predicates)) == {InValues}:
+            return
         for number, predicate in zip(numbers, predicates, strict=True):
             if isinstance(predicate, Contains):
                 self.table[number, KIND] = LACKS if predicate.negated else CONTAINS
