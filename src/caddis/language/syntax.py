@@ -194,6 +194,8 @@ class _Reader:
         return Atom(column, test, (self.text(at.expression), *escape))
 
     def contains(self, at: exp.ArrayContains) -> tree.Node:
+        if at.args.get("ensure_variant"):
+            raise self.problem("array_contains takes a column and a literal, no more", at)
         column = self.column(at.this)
         if not column.repeated or not is_comparable(column.type):
             raise self.problem(
