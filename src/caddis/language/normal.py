@@ -7,6 +7,7 @@ across columns (or with patterns and concepts) multiply clauses.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -56,6 +57,21 @@ def normalise(root: tree.Node) -> tuple[ClauseTemplate, ...]:
     return tuple(dict.fromkeys(clauses))
 
 
+def parts_of(root: tree.Node) -> Iterator[Values | Term]:
+    """Every atom of a tree as a part of its own, also those that a constant makes void."""
+    if isinstance(root, tree.Atom):
+        yield _part(Term(root, negated=False))
+    elif isinstance(root, tree.Not):
+        yield from parts_of(root.operand)
+    elif isinstance(root, tree.And | tree.Or):
+        for operand in root.operands:
+            yield from parts_of(operand)
+
+
+def _part(term: Term) -> Values | Term:
+    return Values(term.atom.column, "and", (term,)) if _is_set(term.atom) else term
+
+
 def _positive(node: tree.Node, *, negated: bool) -> Positive:
     if isinstance(node, tree.Not):
         return _positive(node.operand, negated=not negated)
@@ -64,8 +80,7 @@ def _positive(node: tree.Node, *, negated: bool) -> Positive:
     if isinstance(node, tree.And | tree.Or):
         joint = "and" if isinstance(node, tree.And) != negated else "or"
         return _join(joint, [_positive(part, negated=negated) for part in node.operands])
-    term = Term(node, negated)
-    return Values(node.column, "and", (term,)) if _is_set(node) else term
+    return _part(Term(node, negated))
 
 
 def _is_set(atom: tree.Atom) -> bool:

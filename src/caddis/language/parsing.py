@@ -18,11 +18,12 @@ from caddis.errors import SubscriptionError
 from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
 from caddis.language.columns import Columns
 from caddis.language.literals import check_timezone
-from caddis.language.normal import ClauseTemplate, Term, Values, normalise
+from caddis.language.normal import ClauseTemplate, Term, Values, normalise, parts_of
 from caddis.language.predicates import Clause, Concept, Predicate
 from caddis.language.refusals import ShapeProblem
 from caddis.language.shapes import Shape, Texts, lift_key, shape_of
 from caddis.language.syntax import read
+from caddis.language.tree import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,12 @@ def _by_shape(
     return groups
 
 
+def _void_parts(tree: Node, templates: tuple[ClauseTemplate, ...]) -> ClauseTemplate:
+    """Parts that no clause has kept: their literals must be right all the same."""
+    kept = {slot for template in templates for part in template for slot in slots_of(part)}
+    return tuple(part for part in parts_of(tree) if not kept.issuperset(slots_of(part)))
+
+
 class _Parser:
     """Collects the clauses of one shape after another."""
 
@@ -119,7 +126,8 @@ class _Parser:
 
     def add(self, shape: Shape, group: _Group) -> None:
         try:
-            templates = normalise(read(shape, self.columns))
+            tree = read(shape, self.columns)
+            templates = normalise(tree)
         except ShapeProblem as problem:
             self._refuse_all(shape, group, problem)
             return
@@ -127,6 +135,7 @@ class _Parser:
         columns = list(zip(*group.literals, strict=True))
         for template in templates:
             self.pieces.append((rows, self._bind(shape, group, template, columns)))
+        self._bind(shape, group, _void_parts(tree, templates), columns)
 
     def _bind(
         self, shape: Shape, group: _Group, template: ClauseTemplate, columns: Sequence[Texts]

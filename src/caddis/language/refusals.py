@@ -28,16 +28,18 @@ _QUOTED_NAME = re.compile(r"`[^`]*`")
 _PREFIXED = re.compile(r"(?<!\w)[xXbBnN](?='s')")
 _LONE_JUNCTION = re.compile(r"(?:^|\(|!|\b(?:and|or|not)\b)\s*\b(and|or)\b", re.IGNORECASE)
 _FOREIGN_NULL = re.compile(
-    r"\b(?:isnull|notnull)\b(?!\s*\()|\bis\s*!|(?:!|\bnot)\s*\bis\b|(\w+)\s+not\s+null\b",
+    r"\b(?:isnull|notnull)\b(?!\s*\()|\bis\s*!|(?:!|\bnot)\s*\bis\b|([\w`]+)\s+not\s+null\b",
     re.IGNORECASE,
 )
+_FOREIGN_NOT = re.compile(r"!\s*(?:between|in|like|ilike|rlike)\b", re.IGNORECASE)
+_ALIAS = re.compile(r"\bas\b", re.IGNORECASE)
 _CONTINUED_COMMENT = re.compile(r"--[^\r\n]*\\(?=\r?\n)")
 _BEFORE_NOT_NULL = frozenset(("is", "and", "or", "not"))
 
 
 def refuse_by_sight(shape: Shape, template: str) -> None:
     """What sqlglot lets pass though Spark does not, or what it misreads."""
-    plain = _QUOTED_NAME.sub(lambda name: "x" * len(name[0]), template)
+    plain = _QUOTED_NAME.sub(lambda name: "`" * len(name[0]), template)
     stray = _STRAY.search(plain)
     if stray:
         what = "a semicolon" if stray[0] == ";" else "a comma with nothing beside it"
@@ -51,6 +53,12 @@ def refuse_by_sight(shape: Shape, template: str) -> None:
     lone = _LONE_JUNCTION.search(plain)
     if lone:
         raise ShapeProblem(f"syntax error: nothing before {lone[1]}", lone.span(1))
+    odd = _FOREIGN_NOT.search(plain)
+    if odd:
+        raise ShapeProblem("syntax error: write NOT for ! here", odd.span())
+    alias = _ALIAS.search(plain)
+    if alias and "cast" not in plain.lower():
+        raise ShapeProblem("syntax error: there is nothing to name with AS", alias.span())
     for foreign in _FOREIGN_NULL.finditer(plain):
         if (foreign[1] or "").lower() not in _BEFORE_NOT_NULL:
             raise ShapeProblem("syntax error: write IS NULL or IS NOT NULL", foreign.span())
@@ -58,7 +66,7 @@ def refuse_by_sight(shape: Shape, template: str) -> None:
 
 def unclosed(template: str) -> ShapeProblem:
     """A quote or comment that never ends: what is still in the template is the culprit."""
-    without = _QUOTED_NAME.sub(lambda name: "x" * len(name[0]), template).replace("'s'", "xxx")
+    without = _QUOTED_NAME.sub(lambda name: "`" * len(name[0]), template).replace("'s'", "xxx")
     at = re.search(r"['\"`]|/\*", without)
     span = (at.start(), at.start() + 1) if at else None
     return ShapeProblem("syntax error: a quote or a comment is not closed", span)

@@ -30,6 +30,10 @@ Share = Callable[[Int32s, Int32s], Floats]
 """How likely a value's code lies between low and high, for arrays of both."""
 
 
+LEAST_RANGE = 0.1
+"""Without a sample no range is taken to be rarer: how events lie among its codes is unknown."""
+
+
 def from_clauses(packed: PackedClauses) -> Floats:
     """Each predicate's likelihood, judged by the clauses alone."""
     table = packed.predicates.table
@@ -40,7 +44,12 @@ def from_clauses(packed: PackedClauses) -> Floats:
         codes = packed.boundaries[column].codes
         asked = mine[single[mine]]
         weight = np.bincount(table[asked, LOW], weights=uses[asked], minlength=codes)
-        return lambda low, high: np.where(low == high, weight[low], (high - low + 1) / codes)
+
+        def share(low: Int32s, high: Int32s) -> Floats:
+            width = (high - low + 1) / codes
+            return np.where(low == high, weight[low], LEAST_RANGE + (1 - LEAST_RANGE) * width)
+
+        return share
 
     return _estimates(packed, estimate)
 

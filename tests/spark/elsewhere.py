@@ -1,0 +1,178 @@
+"""One small match, batch and streaming, that can run in a session of any kind.
+
+    python -m tests.spark.elsewhere (--master URL | --remote URL) FOLDER
+
+As a program it runs on a cluster, or through Spark Connect, in a process of its own; tests import
+`answers` to run the very same in theirs. It prints one line of JSON.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+
+import caddis
+from caddis import SubscriptionStore
+
+ROOT = Path(__file__).parents[2]
+EVENTS = 60
+WHERES = {
+    "ann": "city = 'Galway' AND price < 40.5",
+    "bo": "at >= '2024-07-01 00:30:00' AND place.n IN (1, 2)",
+    "cy": "array_contains(tags, 'sea') OR city IS NULL",
+    "bad": "citty = 'Galway'",
+}
+Answers = dict[str, list[list[Any]]]
+
+
+def events_of(spark: SparkSession) -> DataFrame:
+    return spark.range(EVENTS).selectExpr(
+        "id AS event_id",
+        "element_at(array('Galway', 'Cork', NULL), CAST(id % 3 + 1 AS INT)) AS city",
+        "CAST(id * 1.5 AS DECIMAL(10, 2)) AS price",
+        "timestamp_seconds(1719788400 + 60 * id) AS at",
+        "struct(CAST(id % 5 AS INT) AS n) AS place",
+        "IF(id % 7 = 0, array('sea'), array()) AS tags",
+    )
+
+
+def answers(spark: SparkSession, folder: Path) -> Answers:
+    """A batch with a bad subscription, and a stream of several files over a store."""
+    folder.mkdir()
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Dublin")
+    table = pa.table({"subscription_id": list(WHERES), "where": list(WHERES.values())})
+    events_of(spark).repartition(2).write.parquet(str(folder / "events"))
+    events = spark.read.parquet(str(folder / "events"))
+    result = caddis.match(events, table, on_invalid="report", index_dir=folder / "index")
+    store = SubscriptionStore.create(folder / "store", events)
+    store.add(table, on_invalid="report")
+    return {
+        "batch": rows(result.matches),
+        "invalid": rows(result.invalid),
+        "stream": rows(streamed(events, store, folder)),
+    }
+
+
+def streamed(events: DataFrame, store: SubscriptionStore, folder: Path) -> DataFrame:
+    """The matches of a stream over two files, as a sink of files holds them."""
+    spark = events.sparkSession
+    source = spark.readStream.schema(events.schema).option("maxFilesPerTrigger", 1)
+    matches = caddis.match(source.parquet(str(folder / "events")), store)
+    query = (
+        matches.writeStream.format("parquet")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(folder / "matches"))
+    )
+    query.awaitTermination()
+    return spark.read.parquet(str(folder / "matches"))
+
+
+def rows(frame: DataFrame) -> list[list[Any]]:
+    return sorted(list(row) for row in frame.collect())
+
+
+# ------------------------------------------------------------------- in a process of its own
+
+
+def environment() -> dict[str, str]:
+    """Where Spark finds this Python, this Caddis and this machine; nothing of the test session.
+
+    The Java options suit programs that end before a thorough compiler would have paid off.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SPARK_", "PYSPARK_", "COVERAGE_"))
+    }
+    source = str(Path(caddis.__file__).parents[1])
+    return kept | {
+        "PYTHONPATH": os.pathsep.join([source, str(ROOT)]),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
+
+
+def run_elsewhere(kind: str, url: str, folder: Path, seconds: float = 240) -> Answers:
+    """What the program answers; its messages are shown if it fails."""
+    command = [sys.executable, "-m", "tests.spark.elsewhere", kind, url, str(folder)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4_000:]
+    found: Answers = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@contextmanager
+def background(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that runs while the tests need it, and is stopped by its own process id."""
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, cwd=log.parent, env=environment(), stdout=out, stderr=subprocess.STDOUT
+        )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def wait_until(ready: Callable[[], bool], log: Path, seconds: float = 90) -> None:
+    """Returns when the server is ready; if it never is, its log says why."""
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, log.read_text()[-4_000:]
+        time.sleep(0.1)
+
+
+def main(kind: str, url: str, folder: str) -> None:
+    builder = SparkSession.builder.appName("caddis-elsewhere")
+    if kind == "--remote":
+        spark = builder.remote(url).getOrCreate()
+    else:
+        for name, value in {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.shuffle.partitions": "2",
+        }.items():
+            builder = builder.config(name, value)
+        spark = builder.master(url).getOrCreate()
+    found = answers(spark, Path(folder))
+    assert (SparkContext._gateway is None) == (kind == "--remote"), "a Connect client has no JVM"
+    print(json.dumps(found))  # noqa: T201
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,54 @@
+"""The same call through Spark Connect: a client without a JVM, and a server of its own.
+
+The client runs the program of `elsewhere` in a process of its own, for this one has a classic
+session, and PySpark knows only one kind at a time.
+"""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark.elsewhere import answers, background, free_port, run_elsewhere, wait_until
+
+pytest.importorskip("grpc", reason="Spark Connect's client needs the extra caddis[connect]")
+
+SPARK_SUBMIT = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Connect server on two cores."""
+    folder, port = tmp_path_factory.mktemp("connect"), free_port()
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+    }
+    options = [word for item in settings.items() for word in ("--conf", "=".join(item))]
+    command = [SPARK_SUBMIT, "--master", "local[2]", "--class", SERVER, *options, "spark-internal"]
+    with background(command, folder / "server.log"):
+        wait_until(lambda: listens(port), folder / "server.log")
+        yield f"sc://127.0.0.1:{port}"
+
+
+def test_a_connect_server_answers_the_same(spark: SparkSession, server: str, tmp_path: Path):
+    here = answers(spark.newSession(), tmp_path / "here")
+    assert here["batch"]
+    assert run_elsewhere("--remote", server, tmp_path / "there") == here
