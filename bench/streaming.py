@@ -1,6 +1,6 @@
 """How long a micro-batch takes over a million subscriptions, and how soon a new one is seen.
 
-    python bench/streaming.py [--subscriptions 1000000] [--batches 60] [--json FILE]
+    python bench/streaming.py [--subscriptions 1000000] [--batches 60] [--conf NAME=VALUE]
 
 Small files of events arrive one by one; each is a micro-batch, Parquet in and Parquet out. Before
 each, one subscription is added to the store that the match follows. In turn with it runs the same
@@ -49,7 +49,12 @@ class Plan:
     subscriptions: int
     batches: int
     events: int
+    settings: dict[str, str]
     folder: Path
+
+    @property
+    def files(self) -> int:
+        return WARM_UP + self.batches
 
     def file(self, number: int, everything: pa.Table) -> pa.Table:
         return everything.slice(number * self.events, self.events)
@@ -93,7 +98,7 @@ class Stream:
 # -------------------------------------------------------------------------------- the two streams
 
 
-def spark_session(files: int) -> SparkSession:
+def spark_session(plan: Plan) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
         "spark.ui.enabled": "false",
@@ -101,8 +106,11 @@ def spark_session(files: int) -> SparkSession:
         "spark.driver.memory": "2g",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.streaming.numRecentProgressUpdates": str(4 * files),
+        "spark.sql.streaming.numRecentProgressUpdates": str(4 * plan.files),
+        # The stream whose turn it is not looks for files five times a second, not a hundred.
+        "spark.sql.streaming.pollingDelay": "200ms",
         "spark.sql.streaming.noDataProgressEventInterval": "600000",
+        **plan.settings,
     }
     builder = SparkSession.builder.master("local[2]").appName("bench")
     for name, value in settings.items():
@@ -147,7 +155,7 @@ def lags(plan: Plan, out: Path) -> list[int]:
     found = pq.read_table(out)
     added = found["subscription_id"].to_numpy() - plan.subscriptions
     files = found["event_id"].to_numpy() // plan.events
-    first = np.full(WARM_UP + plan.batches, np.iinfo(np.int64).max)
+    first = np.full(plan.files, np.iinfo(np.int64).max)
     np.minimum.at(first, added[added >= 0], files[added >= 0])
     assert first.max() < len(first), "an added subscription was never seen"
     return [int(lag) for lag in first - np.arange(len(first)) + 1]
@@ -173,18 +181,18 @@ def figure(plan: Plan, what: str, value: float, measured_on: int, unit: str = "m
 
 
 def run(plan: Plan) -> list[Row]:
-    everything = zipf_events((WARM_UP + plan.batches) * plan.events, EVENT_SEED)
+    everything = zipf_events(plan.files * plan.events, EVENT_SEED)
     tell(f"making a store of {plan.subscriptions:,} subscriptions")
     store = caddis.SubscriptionStore.create(plan.folder / "store", ZIPF_SCHEMA)
     sample = everything.combine_chunks().to_batches()[0]
     store.add(zipf_subscriptions(plan.subscriptions, SUBSCRIPTION_SEED), sample=sample)
-    spark = spark_session(WARM_UP + plan.batches)
+    spark = spark_session(plan)
     matching, passing = plan.folder / "matching", plan.folder / "passing"
     match = started(caddis.match(arriving(spark, matching), store), matching)
     baseline = started(passed_on(arriving(spark, passing)), passing)
     adding = []
     tell(f"{WARM_UP} + {plan.batches} micro-batches of {plan.events:,} events")
-    for number in range(WARM_UP + plan.batches):
+    for number in range(plan.files):
         begin = time.perf_counter()
         store.add(plan.newcomer(number))
         adding.append(1e3 * (time.perf_counter() - begin))
@@ -195,7 +203,7 @@ def run(plan: Plan) -> list[Row]:
     baseline.query.stop()
     spark.stop()
     worst = max(lags(plan, matching / "out"))
-    files = WARM_UP + plan.batches
+    files = plan.files
     return [
         *rows,
         figure(plan, "adding a subscription, p50", float(np.percentile(adding, 50)), files),
@@ -216,6 +224,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--subscriptions", type=int, default=1_000_000)
     parser.add_argument("--batches", type=int, default=60, help="micro-batches that count")
     parser.add_argument("--events", type=int, default=200, help="events in each")
+    parser.add_argument(
+        "--conf", action="append", default=[], help="a setting of Spark, NAME=VALUE"
+    )
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     return parser.parse_args()
 
@@ -223,7 +234,8 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     given = arguments()
     with tempfile.TemporaryDirectory(prefix="caddis-bench-") as folder:
-        plan = Plan(given.subscriptions, given.batches, given.events, Path(folder))
+        settings = dict(setting.split("=", 1) for setting in given.conf)
+        plan = Plan(given.subscriptions, given.batches, given.events, settings, Path(folder))
         rows = run(plan)
     load = os.getloadavg()[0]
     title = f"Streaming; {given.events} events a micro-batch; load of the machine {load:.1f}"

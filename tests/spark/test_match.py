@@ -241,7 +241,7 @@ def test_a_store_made_for_another_zone_is_refused(
 
 def test_a_store_made_for_another_type_is_refused(events: DataFrame, tmp_path: Path):
     store = SubscriptionStore.create(tmp_path / "store", pa.schema([("city", pa.int32())]))
-    with pytest.raises(EventError, match=r"column 'city' is string in the events.*made for int"):
+    with pytest.raises(EventError, match=r"column 'city' is STRING in the events.*made for INT"):
         caddis.match(events, store)
 
 
@@ -484,9 +484,15 @@ def test_a_key_that_cannot_be_compared_is_refused_at_once(events: DataFrame):
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ([1, None, 2], "EventError: 1 events have a null 'event_id'"),
-        ([1, 2, 1], "EventError: 1 values of 'event_id' occur more than once, such as 1"),
-        (["a", "b", "b"], "EventError: 1 values of 'event_id' occur more than once, such as 'b'"),
+        ([1, None, 2], "EventError: null keys: 'event_id' is null in 1 of the events"),
+        (
+            [1, 2, 1],
+            "duplicate keys: 'event_id' has values that occur more than once, such as 1",
+        ),
+        (
+            ["a", "b", "b"],
+            "duplicate keys: 'event_id' has values that occur more than once, such as 'b'",
+        ),
     ],
 )
 def test_null_and_repeated_keys_are_clear_errors(

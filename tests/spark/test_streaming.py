@@ -182,4 +182,4 @@ def test_a_null_key_in_a_stream_is_a_clear_error(spark: SparkSession, tmp_path: 
     matches = caddis.match(stream(spark, tmp_path / "events"), table(WHERES))
     with pytest.raises(StreamingQueryException) as raised:
         run(matches, tmp_path / "checkpoint")
-    assert "EventError: 1 events have a null 'event_id'" in str(raised.value)
+    assert "EventError: null keys: 'event_id' is null in 1 of the events" in str(raised.value)
