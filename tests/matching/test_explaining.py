@@ -166,3 +166,18 @@ def test_a_range_is_found_under_one_or_two_tokens():
 def test_the_tokens_of_a_range_say_from_where_to_where():
     wheres = [f"price BETWEEN {i} AND {i + 10}" for i in range(0, 100, 7)]
     assert all(shared.token.startswith(("from ", "= ")) for shared in explained(*wheres).shared)
+
+
+@pytest.mark.parametrize(
+    ("where", "token"),
+    [
+        ("price < 20", "below 20"),
+        ("price > 20", "above 20"),
+        ("price > 20 AND price < 50", "between 20 and 50"),
+        ("price IS NOT NULL", "any value"),
+    ],
+)
+def test_what_lies_beside_the_values_is_said_in_words(where, token):
+    schema = pa.schema([("price", pa.int64())])
+    table = pa.table({"subscription_id": [1], "where": [where]})
+    assert [shared.token for shared in explain(table, schema).shared] == [token]

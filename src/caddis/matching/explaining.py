@@ -167,10 +167,17 @@ def _codes_in_words(packed: PackedClauses, column: int, low: int, level: int) ->
     """The 2^level codes from `low` on, as far as there are as many."""
     last = _last_code(packed, column)
     high = min(low + (1 << level) - 1, last)
-    if low == high:
-        return f"= {_code_in_words(packed, column, low)}"
     if low <= 1 and high == last:
         return "any value"
+    if low == high and low % 2 == 0:
+        return f"= {_code_in_words(packed, column, low)}"
+    if low == high == 1:
+        return f"below {_code_in_words(packed, column, 2)}"
+    if low == high == last:
+        return f"above {_code_in_words(packed, column, last - 1)}"
+    if low == high:
+        ends = [_code_in_words(packed, column, code) for code in (low - 1, high + 1)]
+        return f"between {ends[0]} and {ends[1]}"
     if low <= 1:
         return f"up to {_code_in_words(packed, column, high)}"
     if high == last:

@@ -1,6 +1,6 @@
 """What runs in Spark's Python workers: batches in, matches out.
 
-The operator that is shipped holds two strings. A worker process keeps one reader a store, whose
+The operator that is shipped holds names alone. A worker process keeps one reader a store, whose
 segments are mapped from files: nothing large is pickled, and nothing is loaded twice.
 """
 
