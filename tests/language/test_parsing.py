@@ -455,3 +455,10 @@ def test_a_date_against_a_timestamp_at_the_calendars_end_is_parsed():
 def test_nan_is_above_every_number():
     assert float_key(math.nan) in only("rating > 1e308").values
     assert float_key(math.nan) not in only("rating <= 1e308").values
+
+
+def test_a_predicate_that_no_clause_needs_is_not_kept():
+    schema = pa.schema([("price", pa.int64()), ("city", pa.string())])
+    table = parse_all(["price = 1 OR TRUE", "city = 'a' AND price IN (NULL)", "city = 'b'"], schema)
+    assert [predicate.column.name for predicate in table.predicates] == ["city"]
+    assert table.owner.tolist() == [0, 2]

@@ -190,13 +190,21 @@ class _Parser:
             counts.append(np.count_nonzero(kept != ALWAYS, axis=1))
         starts = np.zeros(sum(map(len, owners)) + 1, dtype=np.int64)
         np.cumsum(_joined(counts, np.int64), out=starts[1:])
-        return ClauseTable(
-            self.predicates,
-            _joined(owners, np.int32),
-            starts,
-            _joined(members, np.int32),
-            dict(sorted(self.errors.items())),
-        )
+        predicates, numbers = _only_used(self.predicates, _joined(members, np.int32))
+        errors = dict(sorted(self.errors.items()))
+        return ClauseTable(predicates, _joined(owners, np.int32), starts, numbers, errors)
+
+
+def _only_used(
+    predicates: list[Predicate | Concept], members: Int32s
+) -> tuple[list[Predicate | Concept], Int32s]:
+    """Without the predicates that only stood in clauses that came to nothing."""
+    used = np.zeros(len(predicates), bool)
+    used[members] = True
+    if used.all():
+        return predicates, members
+    kept = [predicate for predicate, is_used in zip(predicates, used, strict=True) if is_used]
+    return kept, (np.cumsum(used) - 1)[members].astype(np.int32)
 
 
 def _joined(arrays: Sequence[Anys], dtype: type[np.generic]) -> Anys:
