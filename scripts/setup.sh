@@ -49,7 +49,7 @@ install() {
   if ! "${pip[@]}" --version >/dev/null 2>&1; then
     pip=("$(find_python)" -m pip --python "$venv/bin/python")
   fi
-  "${pip[@]}" install --disable-pip-version-check -c constraints.txt -e '.[connect,dev]'
+  "${pip[@]}" install --disable-pip-version-check -c constraints.txt -e '.[connect,dev,images,lab]'
 }
 
 if venv_is_sound && recipe | cmp -s - "$stamp"; then

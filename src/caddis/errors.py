@@ -5,6 +5,7 @@
     ├── InvalidSubscriptions      several are; carries each one's SubscriptionError
     ├── SubscriptionTableError    the table of them is wrong: columns, duplicate or null ids
     ├── EventError                events do not fit: column types, duplicate or null keys
+    ├── ModelError                a model cannot be used, or failed where that was to stop the match
     ├── IndexFolderError          a saved matcher or store cannot be read
     └── EnvironmentProblem        Java, Spark or the machine is not as it must be
 
@@ -76,6 +77,10 @@ class SubscriptionTableError(CaddisError):
 
 class EventError(CaddisError):
     """A batch of events does not fit the schema, or its keys are null or not unique."""
+
+
+class ModelError(CaddisError):
+    """A model cannot be loaded or used, or failed and was asked to stop the match if it does."""
 
 
 class IndexFolderError(CaddisError):

@@ -1,0 +1,105 @@
+"""What a model is: something expensive that reads one column and answers concepts.
+
+Whoever calls a model needs nothing but this contract: the model's price before it is known, what it
+answers, and `predict`. An answer is yes, no or unknown; unknown makes neither the concept nor its
+negation true.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Bools
+from caddis.errors import ModelError
+
+DEFAULT_COST = 10.0
+"""Milliseconds an event that a model is taken to cost until it is measured."""
+DEFAULT_SELECTIVITY = 0.2
+"""How often a concept is taken to be true until it is known better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A row a value, a column a concept; `problems` says of rows why they could not be read."""
+
+    yes: Bools
+    known: Bools
+    problems: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: object, rows: int, concepts: int) -> Answers:
+        """What `predict` gave, as answers: Answers, or a matrix of Booleans, None for unknown.
+
+        >>> Answers.of([[True, None]], 1, 2).known.tolist()
+        [[True, False]]
+        """
+        if isinstance(given, Answers):
+            answers = given
+        elif isinstance(given, np.ma.MaskedArray):
+            answers = cls(given.filled(False).astype(bool), ~np.ma.getmaskarray(given))
+        elif isinstance(given, np.ndarray) and given.dtype == np.bool_:
+            answers = cls(given, np.ones(given.shape, bool))
+        else:
+            matrix = np.array(given, dtype=object)
+            answers = cls(matrix == True, matrix != None)  # noqa: E711, E712
+        if answers.yes.shape != (rows, concepts):
+            raise ModelError(
+                f"gave answers of shape {answers.yes.shape}; {rows} values and {concepts} "
+                f"concepts need {(rows, concepts)}"
+            )
+        return answers
+
+
+class Model(ABC):
+    """Reads one column and answers one or more concepts, all at one cost.
+
+    A model is pickled to the workers, so it holds how to get what it needs, not the thing itself;
+    what is loaded is loaded once a process.
+    """
+
+    name: str
+    """For messages and reports; no two models of a match share it."""
+    version: str
+    """Changes whenever an answer may change: answers are cached under it."""
+    concepts: tuple[str, ...]
+    """What it answers, in lower case, in the order of the columns of its answers."""
+    reads: str | None = None
+    """The only column that it reads; None: whichever column a subscription names."""
+    cost: float = DEFAULT_COST
+    """Milliseconds an event, as expected before any was measured."""
+    selectivity: Mapping[str, float] = {}
+    """How often a concept is true, as far as that is known beforehand."""
+
+    @abstractmethod
+    def predict(self, values: pa.Array) -> object:
+        """Answers, or a matrix of Booleans (None for unknown): a row a value, a column a concept.
+
+        `values` is not empty and holds no nulls. The answers depend on the values alone, each on
+        its own. A value that cannot be read is unknown, with a problem in `Answers`. If this
+        raises, the values are asked again one by one, and those that raise again are unknown.
+        """
+
+    def check_reads(self, type_: pa.DataType) -> None:  # noqa: B027
+        """Raise ModelError if the model cannot read a column of this type."""
+
+    def by_reference(self, folder: str) -> Model:  # noqa: ARG002
+        """The same model for shipping: what is large goes to a file in a folder all workers see."""
+        return self
+
+
+def named(concepts: Sequence[str]) -> tuple[str, ...]:
+    """Concept names in lower case, each once, as SQL can call them."""
+    names = tuple(name.lower() for name in concepts)
+    for name in names:
+        if not name.isidentifier():
+            raise ModelError(f"the concept {name!r} cannot be called in SQL; write it like 'beach'")
+        if names.count(name) > 1:
+            raise ModelError(f"the concept {name!r} is answered twice by one model")
+    if not names:
+        raise ModelError("a model answers at least one concept")
+    return names
