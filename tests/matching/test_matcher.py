@@ -393,7 +393,7 @@ def test_a_concept_is_refused_by_name_until_there_are_models():
     with pytest.raises(InvalidSubscriptions) as problem:
         compiled("price = 90 AND NOT Beach(photo)")
     (error,) = problem.value.errors
-    assert error.problem == "the concept beach(photo) needs a model, and there is none"
+    assert error.problem == "unknown concept 'beach': a concept needs a model, and no models are given"
 
 
 def test_a_concept_in_one_clause_of_an_or_refuses_the_whole_subscription():

@@ -10,6 +10,7 @@ from caddis.language.parsing import ClauseTable, parse, parse_all
 from caddis.language.patterns import TextPattern
 from caddis.language.predicates import Clause, Concept, Contains, InValues, MatchesText, Predicate
 from caddis.language.values import ValueSet
+from caddis.language.vocabulary import Vocabulary
 
 __all__ = [
     "Clause",
@@ -23,6 +24,7 @@ __all__ = [
     "Predicate",
     "TextPattern",
     "ValueSet",
+    "Vocabulary",
     "parse",
     "parse_all",
 ]

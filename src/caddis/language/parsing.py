@@ -24,6 +24,7 @@ from caddis.language.refusals import ShapeProblem
 from caddis.language.shapes import Shape, Texts, lift_key, shape_of
 from caddis.language.syntax import read
 from caddis.language.tree import Node
+from caddis.language.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,18 @@ def parse(where: str, schema: pa.Schema, *, timezone: str = "UTC") -> tuple[Clau
 
 
 def parse_all(
-    wheres: Iterable[str | None], schema: pa.Schema, *, timezone: str = "UTC"
+    wheres: Iterable[str | None],
+    schema: pa.Schema,
+    *,
+    timezone: str = "UTC",
+    concepts: Vocabulary | None = None,
 ) -> ClauseTable:
-    """The clauses of many WHERE texts, with the errors of those that cannot be used."""
+    """The clauses of many WHERE texts, with the errors of those that cannot be used.
+
+    concepts: those that may be called; None: any.
+    """
     check_timezone(timezone)
-    parser = _Parser(schema, timezone)
+    parser = _Parser(schema, timezone, concepts)
     for key, group in _by_shape(wheres, parser.errors).items():
         parser.add(shape_of(key), group)
     return parser.table()
@@ -116,8 +124,9 @@ def _void_parts(tree: Node, templates: tuple[ClauseTemplate, ...]) -> ClauseTemp
 class _Parser:
     """Collects the clauses of one shape after another."""
 
-    def __init__(self, schema: pa.Schema, timezone: str) -> None:
+    def __init__(self, schema: pa.Schema, timezone: str, concepts: Vocabulary | None) -> None:
         self.columns = Columns(schema)
+        self.concepts = concepts
         self.timezone = timezone
         self.predicates: list[Predicate | Concept] = []
         self.bindings: dict[Values | Term, Binding] = {}
@@ -126,7 +135,7 @@ class _Parser:
 
     def add(self, shape: Shape, group: _Group) -> None:
         try:
-            tree = read(shape, self.columns)
+            tree = read(shape, self.columns, self.concepts)
             templates = normalise(tree)
         except ShapeProblem as problem:
             self._refuse_all(shape, group, problem)

@@ -31,6 +31,7 @@ from caddis.language.refusals import (
 )
 from caddis.language.shapes import TEXT_KINDS, Shape
 from caddis.language.tree import Atom, Operand, Slot, Test
+from caddis.language.vocabulary import Vocabulary
 
 SUPPORTED = (
     "= <> < <= > >= <=>, BETWEEN, IN, LIKE, ILIKE, RLIKE, IS NULL, array_contains, "
@@ -64,13 +65,16 @@ _CASTS = {
 }
 
 
-def read(shape: Shape, columns: Columns) -> tree.Node:
-    """The tree of a shape, with its columns found and their types checked."""
+def read(shape: Shape, columns: Columns, concepts: Vocabulary | None = None) -> tree.Node:
+    """The tree of a shape, with its columns found and their types checked.
+
+    concepts: those that may be called; None: any.
+    """
     template = shape.template()
     refuse_by_sight(shape, template)
     try:
         parsed = sqlglot.parse_one(f"{PREAMBLE}{template}", read="spark")
-        return _Reader(shape, columns).whole(parsed)
+        return _Reader(shape, columns, concepts).whole(parsed)
     except ParseError as error:
         raise syntax_problem(error, template) from None
     except SqlglotError:
@@ -82,9 +86,10 @@ def read(shape: Shape, columns: Columns) -> tree.Node:
 class _Reader:
     """Turns sqlglot's nodes into ours; keeps track of which literal is which."""
 
-    def __init__(self, shape: Shape, columns: Columns) -> None:
+    def __init__(self, shape: Shape, columns: Columns, concepts: Vocabulary | None) -> None:
         self.shape = shape
         self.columns = columns
+        self.concepts = concepts
         self.slots = shape.slot_starts()
         self.template = shape.template()
 
@@ -216,7 +221,11 @@ class _Reader:
             raise self.problem(
                 f"the concept {at.name!r} takes one column, as in {at.name}(photo)", at
             )
-        return Atom(self.column(arguments[0]), Test.CONCEPT, concept=at.name.lower())
+        column, name = self.column(arguments[0]), at.name.lower()
+        problem = None if self.concepts is None else self.concepts.problem(name, column)
+        if problem is not None:
+            raise self.problem(problem, at)
+        return Atom(column, Test.CONCEPT, concept=name)
 
     # -- operands
 

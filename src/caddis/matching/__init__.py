@@ -4,19 +4,35 @@
 a batch into codes, and `kernels` brings the two together.
 """
 
+from caddis.matching.encoding import values_of
 from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain
-from caddis.matching.matcher import EncodedBatch, Matcher, Matches, OnInvalid, Report, warm_up
+from caddis.matching.matcher import (
+    NO_CONCEPTS,
+    Candidates,
+    EncodedBatch,
+    Matcher,
+    Matches,
+    OnInvalid,
+    Report,
+    warm_up,
+)
+from caddis.matching.needs import NOTHING, Needs
 
 __all__ = [
+    "NOTHING",
+    "NO_CONCEPTS",
     "AccessUse",
+    "Candidates",
     "EncodedBatch",
     "Explanation",
     "Matcher",
     "Matches",
+    "Needs",
     "OnInvalid",
     "Report",
     "Scanned",
     "SharedToken",
     "explain",
+    "values_of",
     "warm_up",
 ]

@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from caddis.arrays import Int64s
+from caddis.arrays import Int32s, Int64s
 from caddis.errors import SubscriptionError
-from caddis.language import Column, parse_all
+from caddis.language import Column, Vocabulary, parse_all
 from caddis.language.columns import is_floating, is_text, scale_of
-from caddis.matching import selectivity
+from caddis.matching import needs, selectivity
 from caddis.matching.building import Postings, post
 from caddis.matching.layout import COLUMN, CONTAINS, FIRST, KIND, TEXT
-from caddis.matching.matcher import Matcher, named_errors, subscription_ids_of, without_concepts
+from caddis.matching.matcher import NO_CONCEPTS, Matcher, named_errors, subscription_ids_of
+from caddis.matching.needs import NOTHING, Needs
 from caddis.matching.packing import WIDE_DECIMAL_BIAS, PackedClauses, pack
 from caddis.matching.post_kernels import EVERY_EVENT
 
@@ -74,31 +75,48 @@ class Explanation:
 
 
 def explain(
-    subscriptions: pa.Table, schema: pa.Schema, *, timezone: str = "UTC", limit: int = 10
+    subscriptions: pa.Table,
+    schema: pa.Schema,
+    *,
+    timezone: str = "UTC",
+    limit: int = 10,
+    concepts: Vocabulary = NO_CONCEPTS,
 ) -> Explanation:
     """Compile a table of subscriptions and say how; lists are cut at `limit`."""
     ids = subscription_ids_of(subscriptions)
     wheres = subscriptions["where"].to_pylist()
-    clauses = without_concepts(parse_all(wheres, schema, timezone=timezone))
-    packed = pack(clauses)
+    clauses = parse_all(wheres, schema, timezone=timezone, concepts=concepts)
+    cheap, needed = needs.split(clauses)
+    packed = pack(cheap)
     postings = post(packed, selectivity.from_clauses(packed))
     kinds = _kinds(packed, postings)
     scanned = np.flatnonzero(np.isin(kinds, (PATTERN, EVERYTHING)))
-    owners = np.unique(packed.owner[postings.rows[scanned, 0]])
-    first = {int(packed.owner[clause]): clause for clause in postings.rows[scanned[::-1], 0]}
+    first = _first_clauses(packed, needed, postings.rows[scanned[::-1], 0])
     return Explanation(
         subscriptions=len(ids),
         clauses=len(packed.owner),
         access=_access_uses(packed, postings, kinds),
         shared=_shared_tokens(packed, postings, limit),
         scanned=tuple(
-            Scanned(ids[owner].as_py(), wheres[owner], _why(packed, postings, first[int(owner)]))
-            for owner in map(int, owners[:limit])
+            Scanned(ids[link].as_py(), wheres[link], _why(packed, postings, needed, first[link]))
+            for link in sorted(first)[:limit]
         ),
-        scanned_count=len(owners),
+        scanned_count=len(first),
         invalid=named_errors(clauses.errors, ids),
         nbytes=Matcher.from_clauses(clauses, ids).nbytes,
     )
+
+
+def _first_clauses(packed: PackedClauses, needed: Needs | None, clauses: Int32s) -> dict[int, int]:
+    """By link: the last of these clauses that leads to it."""
+    if needed is None:
+        return {int(packed.owner[clause]): int(clause) for clause in clauses}
+    starts, links = needed.link_starts, needed.links
+    return {
+        int(link): int(clause)
+        for clause in clauses
+        for link in links[starts[clause] : starts[clause + 1]]
+    }
 
 
 def _kinds(packed: PackedClauses, postings: Postings) -> npt.NDArray[np.str_]:
@@ -221,11 +239,13 @@ def _key_in_words(column: Column, key: int | bytes) -> str:
     return str(Decimal(int(key)).scaleb(-scale_of(type_), Context(prec=40)))
 
 
-def _why(packed: PackedClauses, postings: Postings, clause: int) -> str:
+def _why(packed: PackedClauses, postings: Postings, needed: Needs | None, clause: int) -> str:
     predicate = postings.access[clause]
     if predicate != EVERY_EVENT:
         text = packed.predicates.texts[packed.predicates.table[predicate, FIRST]]
         return f"only a pattern on {text.column.name!r}, which is searched in all its values"
     if packed.starts[clause] == packed.starts[clause + 1]:
+        if needed is not None and needed.of_clause[clause] != NOTHING:
+            return "it asks models alone"
         return "it is true of every event"
     return "it only says what an array lacks, or whether it is null"

@@ -9,7 +9,7 @@ Link i is row i of the table of subscriptions. A row satisfies a link if any cla
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -20,19 +20,26 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Anys, Bools, Floats, Int32s, Int64s
-from caddis.errors import InvalidSubscriptions, SubscriptionError, SubscriptionTableError
-from caddis.language import ClauseTable, Column, Concept, MatchesText, parse_all
+from caddis.errors import (
+    InvalidSubscriptions,
+    ModelError,
+    SubscriptionError,
+    SubscriptionTableError,
+)
+from caddis.language import ClauseTable, Column, MatchesText, Vocabulary, parse_all
 from caddis.language.columns import is_text, sql_type
-from caddis.matching import selectivity, storage
+from caddis.matching import needs, selectivity, storage
 from caddis.matching.building import AccessIndex, build
 from caddis.matching.decide_kernels import in_row_order
 from caddis.matching.encoding import BatchEncoder, ColumnCoder
 from caddis.matching.kernels import match_batch
 from caddis.matching.layout import FIRST, KIND, TEXT, BatchArrays
+from caddis.matching.needs import Needs
 from caddis.matching.packing import PackedClauses, pack
 from caddis.matching.texts import BatchTexts
 
 OnInvalid = Choice["raise", "report"]
+NO_CONCEPTS = Vocabulary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,19 @@ class Matches:
 
     rows: Int32s
     links: Int32s
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Pairs of row and clause whose predicates hold, rows ascending.
+
+    Without needs the clauses are links, and the pairs are matches.
+    """
+
+    rows: Int32s
+    clauses: Int32s
+    needs: Needs | None
     report: Report
 
 
@@ -87,6 +107,7 @@ class Matcher:
         texts: list[MatchesText],
         several: Bools,
         subscription_ids: pa.Array,
+        needs: Needs | None = None,
         invalid: tuple[SubscriptionError, ...] = (),
     ) -> None:
         self._index = index
@@ -94,6 +115,7 @@ class Matcher:
         self._texts = texts
         self._several = several
         self.subscription_ids = subscription_ids
+        self.needs = needs
         self.invalid = invalid
 
     @classmethod
@@ -105,16 +127,18 @@ class Matcher:
         timezone: str = "UTC",
         sample: pa.RecordBatch | None = None,
         on_invalid: OnInvalid = "raise",
+        concepts: Vocabulary = NO_CONCEPTS,
     ) -> Matcher:
         """Compile a table of `subscription_id` and `where` for events of a schema.
 
         timezone: the session's time zone, in which dates and times without one are read.
         sample: some events, by which the rarest token of each clause is chosen.
         on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
+        concepts: those that subscriptions may call, if there are models to answer them.
         """
         ids = subscription_ids_of(subscriptions)
-        clauses = parse_all(subscriptions["where"].to_pylist(), schema, timezone=timezone)
-        clauses = without_concepts(clauses)
+        wheres = subscriptions["where"].to_pylist()
+        clauses = parse_all(wheres, schema, timezone=timezone, concepts=concepts)
         errors = named_errors(clauses.errors, ids)
         if errors and on_invalid == "raise":
             raise InvalidSubscriptions(errors)
@@ -130,7 +154,8 @@ class Matcher:
         invalid: tuple[SubscriptionError, ...] = (),
     ) -> Matcher:
         """Build the index of clauses that are already parsed."""
-        packed = pack(clauses)
+        cheap, needed = needs.split(clauses)
+        packed = pack(cheap)
         coders = [
             ColumnCoder.of(*pair) for pair in zip(packed.columns, packed.boundaries, strict=True)
         ]
@@ -138,14 +163,19 @@ class Matcher:
         counts = np.bincount(packed.owner, minlength=len(subscription_ids))
         several = counts > 1 if np.any(counts > 1) else np.zeros(0, bool)
         texts = packed.predicates.texts
-        return cls(index, coders, texts, several, subscription_ids, invalid)
+        return cls(index, coders, texts, several, subscription_ids, needed, invalid)
 
     def __len__(self) -> int:
         return len(self.subscription_ids)
 
     def match(self, batch: pa.RecordBatch) -> Matches:
-        """Which rows of a batch satisfy which links."""
+        """Which rows of a batch satisfy which links, if no clause calls a concept."""
         return self.match_encoded(self.encode(batch))
+
+    def candidates(self, batch: pa.RecordBatch) -> Candidates:
+        """Which rows satisfy which links as far as predicates can tell, and what models decide."""
+        found = self._found(self.encode(batch))
+        return Candidates(found.rows, found.links, self.needs, found.report)
 
     def encode(self, batch: pa.RecordBatch) -> EncodedBatch:
         """The first half of a match: values become codes."""
@@ -153,6 +183,13 @@ class Matcher:
 
     def match_encoded(self, encoded: EncodedBatch) -> Matches:
         """The second half of a match: codes find their clauses."""
+        if self.needs is not None:
+            called = ", ".join(sorted({concept.name for concept in self.needs.concepts})[:5])
+            raise ModelError(f"these subscriptions call models ({called}); match them with models")
+        return self._found(encoded)
+
+    def _found(self, encoded: EncodedBatch) -> Matches:
+        """Rows and their links, or their clauses if these have needs."""
         index, texts = self._index, BatchTexts(encoded.batch)
         arrays = self._with_patterns(encoded.arrays, texts)
         found, tried = match_batch(
@@ -166,13 +203,17 @@ class Matcher:
 
     @property
     def columns(self) -> list[Column]:
-        """The columns that some predicate tests."""
-        return [coder.column for coder in self._encoder.coders]
+        """The columns that some predicate tests, or some concept is asked of."""
+        asked = [] if self.needs is None else [one.column for one in self.needs.concepts]
+        return list(dict.fromkeys([coder.column for coder in self._encoder.coders] + asked))
 
     @property
     def nbytes(self) -> int:
         """Bytes of the index, its columns' boundaries and the subscriptions' ids."""
         arrays: list[Anys] = [*self._index.arrays, self._several]
+        if self.needs is not None:
+            needs_ = self.needs
+            arrays += [needs_.of_clause, needs_.link_starts, needs_.links, needs_.literals]
         for coder in self._encoder.coders:
             arrays += [coder.keys, coder.data, coder.slots]
         return sum(array.nbytes for array in arrays) + int(self.subscription_ids.nbytes)
@@ -186,6 +227,7 @@ class Matcher:
             self._texts,
             self._several,
             self.subscription_ids,
+            self.needs,
         )
 
     @classmethod
@@ -266,33 +308,6 @@ def _plain(ids: pa.ChunkedArray) -> pa.ChunkedArray:
     if is_text(type_) or pa.types.is_null(type_):
         type_ = pa.string()
     return ids.cast(pa.int64() if pa.types.is_unsigned_integer(type_) else type_)
-
-
-def without_concepts(clauses: ClauseTable) -> ClauseTable:
-    """The same clauses, with an error for each subscription that needs a model."""
-    concepts = {n: p for n, p in enumerate(clauses.predicates) if isinstance(p, Concept)}
-    if not concepts:
-        return clauses
-    asks = np.isin(clauses.members, list(concepts))
-    clause_of_member = np.repeat(np.arange(len(clauses.owner)), np.diff(clauses.starts))
-    errors = dict(clauses.errors)
-    for clause, member in zip(clause_of_member[asks], clauses.members[asks], strict=True):
-        concept = concepts[int(member)]
-        problem = (
-            f"the concept {concept.name}({concept.column.name}) needs a model, and there is none"
-        )
-        errors.setdefault(int(clauses.owner[clause]), SubscriptionError(problem, ""))
-    kept = ~np.isin(clauses.owner, list(errors))
-    lengths = np.diff(clauses.starts)
-    renumbered = np.cumsum([not isinstance(p, Concept) for p in clauses.predicates]) - 1
-    return replace(
-        clauses,
-        predicates=[p for p in clauses.predicates if not isinstance(p, Concept)],
-        owner=clauses.owner[kept],
-        starts=np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int64),
-        members=renumbered[clauses.members[np.repeat(kept, lengths)]].astype(np.int32),
-        errors=dict(sorted(errors.items())),
-    )
 
 
 def _likelihood(

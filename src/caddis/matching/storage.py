@@ -5,6 +5,7 @@
     columns.arrow     the columns' paths and types, as an Arrow schema
     texts.json        the patterns
     ids.arrow         the subscriptions' ids by link number
+    concepts.arrow    the concepts that clauses call, if any do; needs_*.npy what they ask
 
 Workers that load the same folder share its pages: the operating system keeps one copy.
 """
@@ -19,15 +20,18 @@ import pyarrow as pa
 
 from caddis.arrays import Anys, Bools
 from caddis.errors import IndexFolderError
-from caddis.language import Column, MatchesText, TextPattern
+from caddis.language import Column, Concept, MatchesText, TextPattern
 from caddis.matching.building import AccessIndex
 from caddis.matching.encoding import ColumnCoder
 from caddis.matching.layout import IndexArrays
+from caddis.matching.needs import Needs
 
-FORMAT = 1
+FORMAT = 2
 _CODER_ARRAYS = ("keys", "data", "slots")
+CONCEPTS = "concepts.arrow"
+_NEEDS_ARRAYS = ("of_clause", "link_starts", "links", "starts", "literals")
 
-Parts = tuple[AccessIndex, list[ColumnCoder], list[MatchesText], Bools, pa.Array]
+Parts = tuple[AccessIndex, list[ColumnCoder], list[MatchesText], Bools, pa.Array, Needs | None]
 
 
 def save(
@@ -37,6 +41,7 @@ def save(
     texts: list[MatchesText],
     several: Bools,
     ids: pa.Array,
+    needs: Needs | None,
 ) -> None:
     """Write all parts of a matcher to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,6 +51,8 @@ def save(
     np.save(folder / "patterns.npy", index.patterns)
     _save_coders(folder, coders)
     _save_texts(folder, coders, texts)
+    if needs is not None:
+        _save_needs(folder, needs)
     table = pa.table({"subscription_id": ids})
     with (
         pa.OSFile(str(folder / "ids.arrow"), "wb") as sink,
@@ -88,6 +95,7 @@ def load(folder: Path) -> Parts:
             _load_texts(folder, coders),
             _mapped(folder, "several"),
             _load_ids(folder),
+            _load_needs(folder),
         )
     except (OSError, EOFError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
         raise IndexFolderError(f"{folder} is damaged: {problem}; compile it anew") from None
@@ -105,7 +113,7 @@ def _save_coders(folder: Path, coders: list[ColumnCoder]) -> None:
     fields = [
         pa.field(
             json.dumps(coder.column.path),
-            pa.list_(coder.column.type) if coder.column.repeated else coder.column.type,
+            _whole_type(coder.column),
             metadata={"ordered": str(int(coder.ordered))},
         )
         for coder in coders
@@ -125,15 +133,19 @@ def _load_coders(folder: Path) -> list[ColumnCoder]:
     starts = {name: _mapped(folder, f"coder_{name}_start") for name in _CODER_ARRAYS}
     coders = []
     for at, field in enumerate(schema):
-        repeated = pa.types.is_list(field.type)
-        column = Column(
-            tuple(json.loads(field.name)),
-            field.type.value_type if repeated else field.type,
-            repeated,
-        )
+        column = _column(json.loads(field.name), field.type)
         parts = [arrays[name][starts[name][at] : starts[name][at + 1]] for name in _CODER_ARRAYS]
         coders.append(ColumnCoder(column, field.metadata[b"ordered"] == b"1", *parts))
     return coders
+
+
+def _whole_type(column: Column) -> pa.DataType:
+    return pa.list_(column.type) if column.repeated else column.type
+
+
+def _column(path: list[str], type_: pa.DataType) -> Column:
+    repeated = pa.types.is_list(type_)
+    return Column(tuple(path), type_.value_type if repeated else type_, repeated)
 
 
 def _save_texts(folder: Path, coders: list[ColumnCoder], texts: list[MatchesText]) -> None:
@@ -148,6 +160,27 @@ def _load_texts(folder: Path, coders: list[ColumnCoder]) -> list[MatchesText]:
         MatchesText(coders[place].column, TextPattern(regex, fold), negated)
         for place, regex, fold, negated in rows
     ]
+
+
+def _save_needs(folder: Path, needs: Needs) -> None:
+    fields = [
+        pa.field(json.dumps([concept.name, *concept.column.path]), _whole_type(concept.column))
+        for concept in needs.concepts
+    ]
+    (folder / CONCEPTS).write_bytes(pa.schema(fields).serialize().to_pybytes())
+    for name in _NEEDS_ARRAYS:
+        np.save(folder / f"needs_{name}.npy", getattr(needs, name))
+
+
+def _load_needs(folder: Path) -> Needs | None:
+    if not (folder / CONCEPTS).exists():
+        return None
+    schema = pa.ipc.read_schema(pa.py_buffer((folder / CONCEPTS).read_bytes()))
+    concepts = []
+    for field in schema:
+        name, *path = json.loads(field.name)
+        concepts.append(Concept(name, _column(path, field.type)))
+    return Needs(concepts, *(_mapped(folder, f"needs_{name}") for name in _NEEDS_ARRAYS))
 
 
 def _load_ids(folder: Path) -> pa.Array:

@@ -1,0 +1,51 @@
+"""The concepts that subscriptions may call: what the models at hand can answer."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from caddis.language.columns import Column
+
+LISTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Each concept's name, with the columns that it can be asked of; None stands for any column.
+
+    >>> Vocabulary({"beach": frozenset([None])}).problem("beech", Column(("photo",), None))
+    "unknown concept 'beech'; did you mean 'beach'? There is: beach"
+    """
+
+    columns: Mapping[str, frozenset[str | None]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, known: Iterable[tuple[str, str | None]]) -> Vocabulary:
+        """From pairs of a concept and the column that a model reads for it, or None for any."""
+        columns: dict[str, frozenset[str | None]] = {}
+        for concept, column in known:
+            columns[concept] = columns.get(concept, frozenset()) | {column}
+        return cls(columns)
+
+    def problem(self, concept: str, column: Column) -> str | None:
+        """What is wrong with asking a concept of a column; None if nothing is."""
+        if concept not in self.columns:
+            return f"unknown concept {concept!r}{self._nearest(concept)}"
+        readable = self.columns[concept]
+        names = sorted(name for name in readable if name is not None)
+        if None in readable or column.name.lower() in (name.lower() for name in names):
+            return None
+        return (
+            f"no model reads {column.name!r} for {concept!r}; write {concept}({' or '.join(names)})"
+        )
+
+    def _nearest(self, concept: str) -> str:
+        if not self.columns:
+            return ": a concept needs a model, and no models are given"
+        near = difflib.get_close_matches(concept, self.columns, n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]!r}? There is: " if near else "there is: "
+        names = sorted(self.columns)
+        more = ", ..." if len(names) > LISTED else ""
+        return f"; {hint}{', '.join(names[:LISTED])}{more}"
