@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType
 
+import numpy as np
 import pyarrow as pa
 
 from caddis.errors import ModelError
@@ -111,10 +112,16 @@ def _truth(answer: object) -> bool | None:
 
 def _columns(found: object) -> object:
     """One answer a value, as a matrix of one column."""
-    given = found.to_pylist() if isinstance(found, pa.Array | pa.ChunkedArray) else found
-    if getattr(given, "ndim", 1) == 2:
-        return given
-    return [[_truth(one)] for one in given]  # type: ignore[attr-defined]
+    if getattr(found, "ndim", 1) == 2:
+        return found
+    given: object = found
+    if isinstance(found, pa.Array | pa.ChunkedArray):
+        given = found.to_pylist()
+    elif isinstance(found, np.ndarray):
+        given = found.tolist()
+    if not isinstance(given, Iterable):
+        raise ModelError(f"gave {given!r}; a batch of values needs a list of answers")
+    return [one if isinstance(one, list | tuple) else [_truth(one)] for one in given]
 
 
 def _version_of(function: Callable[..., object]) -> str:

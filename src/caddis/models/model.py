@@ -47,11 +47,12 @@ class Answers:
         else:
             matrix = np.array(given, dtype=object)
             answers = cls(matrix == True, matrix != None)  # noqa: E711, E712
-        if answers.yes.shape != (rows, concepts):
-            raise ModelError(
-                f"gave answers of shape {answers.yes.shape}; {rows} values and {concepts} "
-                f"concepts need {(rows, concepts)}"
-            )
+        for matrix in (answers.yes, answers.known):
+            if matrix.shape != (rows, concepts):
+                raise ModelError(
+                    f"gave answers of shape {matrix.shape}; {rows} values and {concepts} "
+                    f"concepts need {(rows, concepts)}"
+                )
         return answers
 
 

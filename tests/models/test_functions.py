@@ -1,0 +1,92 @@
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from caddis.errors import ModelError
+from caddis.models import Answers, FunctionModel, concept
+
+
+def answers(model: FunctionModel, values: list[object]) -> list[list[bool | None]]:
+    given = Answers.of(model.predict(pa.array(values)), len(values), len(model.concepts))
+    return [
+        [yes if known else None for yes, known in zip(row, sure, strict=True)]
+        for row, sure in zip(given.yes.tolist(), given.known.tolist(), strict=True)
+    ]
+
+
+def test_a_function_answers_the_concept_of_its_name_and_stays_a_function():
+    @concept(reads="title", cost=0.5)
+    def Shouts(title):  # noqa: N802
+        return title.isupper()
+
+    assert (Shouts.concepts, Shouts.reads, Shouts.cost) == (("shouts",), "title", 0.5)
+    assert Shouts("SALE") is True
+    assert answers(Shouts, ["SALE", "sale"]) == [[True], [False]]
+
+
+def test_none_is_unknown_and_anything_else_is_true_or_false():
+    @concept()
+    def long(text):
+        return {"": None, "ab": "yes"}.get(text, 0)
+
+    assert answers(long, ["", "ab", "a"]) == [[None], [True], [False]]
+
+
+def test_one_function_may_answer_several_concepts_by_name_or_in_order():
+    by_name = concept(answers=["short", "shout"])(lambda text: {"shout": text.isupper()})
+    in_order = concept(answers=["short", "shout"])(lambda text: (len(text) < 3, text.isupper()))
+    assert answers(by_name, ["AB"]) == [[None, True]]
+    assert answers(in_order, ["AB"]) == [[True, True]]
+
+
+def test_a_function_that_forgets_a_concept_is_told_which_there_are():
+    model = concept(answers=["short", "shout"])(lambda _: True)
+    with pytest.raises(ModelError, match=r"gave True; it answers 2 concepts.*short, shout"):
+        model.predict(pa.array(["a"]))
+
+
+def test_a_batch_function_gets_the_whole_array():
+    one = concept(batch=True, answers=["a"])(pc.utf8_is_upper)
+    two = concept(batch=True, answers=["a", "b"])(lambda texts: [[True, None]] * len(texts))
+    assert answers(one, ["A", "a"]) == [[True], [False]]
+    assert answers(two, ["x", "y"]) == [[True, None], [True, None]]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [True, False, None],
+        [[True], [False], [None]],
+        pa.array([True, False, None]),
+        np.array([True, False, None], dtype=object),
+        np.array([[True], [False], [None]], dtype=object),
+        np.ma.masked_array([True, False, True], [False, False, True]),
+    ],
+    ids=["list", "lists", "arrow", "objects", "matrix", "masked"],
+)
+def test_a_batch_function_may_give_a_list_or_a_matrix(given):
+    model = concept(batch=True, answers=["a"])(lambda _: given)
+    assert answers(model, ["x", "y", "z"]) == [[True], [False], [None]]
+
+
+def test_a_batch_function_that_gives_one_answer_for_all_is_refused():
+    model = concept(batch=True, answers=["a"])(lambda _: True)
+    with pytest.raises(ModelError, match="gave True; a batch of values needs a list of answers"):
+        model.predict(pa.array(["x"]))
+
+
+def test_the_version_changes_with_the_code_and_only_with_it():
+    def made(limit: int) -> FunctionModel:
+        if limit == 3:
+            return concept(answers=["long"])(lambda text: len(text) > 3)
+        return concept(answers=["long"])(lambda text: len(text) > 4)
+
+    assert made(3).version == made(3).version != made(4).version
+    assert concept(version="7")(len).version == "7"
+
+
+@pytest.mark.parametrize("cost", [0, -1, float("inf"), float("nan")])
+def test_a_cost_is_positive(cost):
+    with pytest.raises(ModelError, match="a cost is positive"):
+        concept(cost=cost)(len)

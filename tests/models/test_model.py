@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from caddis.errors import ModelError
+from caddis.models import Answers
+from caddis.models.model import named
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [[True, None], [False, True]],
+        np.array([[True, None], [False, True]], dtype=object),
+        np.ma.masked_array([[True, True], [False, True]], [[False, True], [False, False]]),
+    ],
+    ids=["lists", "objects", "masked"],
+)
+def test_none_and_masked_mean_unknown(given):
+    answers = Answers.of(given, 2, 2)
+    assert answers.yes.tolist() == [[True, False], [False, True]]
+    assert answers.known.tolist() == [[True, False], [True, True]]
+
+
+def test_a_matrix_of_booleans_is_all_known():
+    assert Answers.of(np.array([[True], [False]]), 2, 1).known.all()
+
+
+def test_answers_pass_as_they_are():
+    answers = Answers(np.ones((1, 1), bool), np.ones((1, 1), bool), {0: "blurred"})
+    assert Answers.of(answers, 1, 1) is answers
+
+
+def test_answers_of_another_shape_are_refused_with_both_shapes():
+    with pytest.raises(ModelError, match=r"shape \(1, 2\); 2 values and 2 concepts need \(2, 2\)"):
+        Answers.of([[True, False]], 2, 2)
+    with pytest.raises(ModelError, match=r"shape \(1, 1\)"):
+        Answers.of(Answers(np.ones((2, 2), bool), np.ones((1, 1), bool)), 2, 2)
+
+
+def test_concepts_are_called_in_lower_case():
+    assert named(["Beach", "DOG"]) == ("beach", "dog")
+
+
+@pytest.mark.parametrize(
+    ("concepts", "problem"),
+    [
+        (["hot dog"], "'hot dog' cannot be called in SQL"),
+        (["dog", "DOG"], "'dog' is answered twice"),
+        ([], "at least one concept"),
+    ],
+)
+def test_concepts_that_sql_cannot_call_are_refused(concepts, problem):
+    with pytest.raises(ModelError, match=problem):
+        named(concepts)
