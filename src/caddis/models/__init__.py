@@ -5,6 +5,15 @@ an ONNX file.
 """
 
 from caddis.models.functions import FunctionModel, concept
+from caddis.models.images import OnnxImages
 from caddis.models.model import Answers, Model
+from caddis.models.texts import OnnxTexts
 
-__all__ = ["Answers", "FunctionModel", "Model", "concept"]
+__all__ = [
+    "Answers",
+    "FunctionModel",
+    "Model",
+    "OnnxImages",
+    "OnnxTexts",
+    "concept",
+]
