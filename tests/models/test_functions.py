@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -84,6 +88,55 @@ def test_the_version_changes_with_the_code_and_only_with_it():
 
     assert made(3).version == made(3).version != made(4).version
     assert concept(version="7")(len).version == "7"
+
+
+def test_the_version_changes_with_the_plain_values_that_the_function_names():
+    def made(limit: object, extra: int = 0) -> FunctionModel:
+        def long(text, more=extra):
+            return len(text) + more > limit or long(text)
+
+        return concept()(long)
+
+    assert made(3).version == made(3).version
+    others = [made(4), made(3, extra=1), made([3]), made({"a": 3}), made({3})]
+    assert len({made(3).version, *(other.version for other in others)}) == 6
+    assert made(object()).version == made(object()).version
+
+
+def test_a_function_that_names_itself_has_a_version():
+    @concept()
+    def deep(text):
+        return deep(text[1:]) if text else True
+
+    assert deep.version
+
+
+def test_the_version_is_the_same_in_every_process():
+    script = """
+from caddis.models import concept
+@concept()
+def city(text):
+    return text in {"Galway", "Cork", "Dublin", "Limerick"} or (lambda: text)()
+print(city.version)
+"""
+    versions = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(versions) == 1
+
+
+def test_selectivity_is_told_of_the_concepts_that_are_answered():
+    assert concept(answers=["Long"], selectivity={"LONG": 0.1})(len).selectivity == {"long": 0.1}
+    with pytest.raises(ModelError, match="has a selectivity for 'short', but answers long"):
+        concept(answers=["long"], selectivity={"short": 0.1})(len)
+    with pytest.raises(ModelError, match=r"'long' is true of 1\.5; it is within 0–1"):
+        concept(answers=["long"], selectivity={"long": 1.5})(len)
 
 
 @pytest.mark.parametrize("cost", [0, -1, float("inf"), float("nan")])

@@ -9,6 +9,7 @@ import pytest
 
 from caddis.errors import ModelError
 from caddis.models import OnnxImages
+from caddis.models.model import Unreadable
 from caddis.models.pictures import PICTURES
 from tests.models.graphs import colour_graph, spam_graph
 from tests.models.photos import encoded, noise, photo, plain
@@ -80,6 +81,19 @@ def test_a_path_and_the_picture_itself_give_the_same(tmp_path):
     assert "no such file" in by_path.problems[1]
 
 
+def test_a_picture_is_the_same_under_every_path_and_another_once_its_file_changes(tmp_path):
+    first, second = tmp_path / "a.png", tmp_path / "b.png"
+    for path in (first, second):
+        path.write_bytes(encoded(plain("red")))
+    model = colours()
+    before = model.content(str(first))
+    assert before == model.content(str(second)) == model.content(encoded(plain("red")))
+    first.write_bytes(encoded(plain("blue")))
+    assert model.content(str(first)) != before
+    with pytest.raises(Unreadable, match="no such file"):
+        model.content(str(tmp_path / "none.png"))
+
+
 def test_models_of_different_sizes_share_one_decoding():
     before = PICTURES.decoded
     picture = pa.array([encoded(noise((50, 50), seed=77))])
@@ -130,6 +144,18 @@ def test_the_version_changes_with_all_that_alters_answers_and_nothing_else():
     ]
     assert len({version(), *(version(**change) for change in alter)}) == 7
     assert version() == version(cost=3.0, name="other", reads="photo", threads=2)
+
+
+def test_a_model_whose_graph_changed_cannot_be_loaded(tmp_path):
+    path = tmp_path / "colours.onnx"
+    path.write_bytes(colour_graph(height=41))
+    model = OnnxImages(path, COLOURS, scores="logits")
+    model.load()
+    path.write_bytes(colour_graph(height=42))
+    elsewhere = pickle.loads(pickle.dumps(model))
+    elsewhere.threads = 2  # so that it needs a session of its own, as in another process
+    with pytest.raises(ModelError, match="was changed after the model was made"):
+        elsewhere.load()
 
 
 def test_what_is_shipped_is_small_and_answers_the_same_in_another_process(tmp_path):

@@ -1,8 +1,11 @@
+import datetime as dt
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
 from caddis.errors import ModelError
-from caddis.models import Answers
+from caddis.models import Answers, concept
 from caddis.models.model import named
 
 
@@ -35,6 +38,15 @@ def test_answers_of_another_shape_are_refused_with_both_shapes():
         Answers.of([[True, False]], 2, 2)
     with pytest.raises(ModelError, match=r"shape \(1, 1\)"):
         Answers.of(Answers(np.ones((2, 2), bool), np.ones((1, 1), bool)), 2, 2)
+
+
+def test_the_content_of_a_value_tells_values_of_all_types_apart():
+    day, midnight = dt.date(2026, 1, 2), dt.datetime(2026, 1, 2)
+    numbers = [1, 1.0, Decimal(1), True, 0.0, -0.0]
+    values: list[object] = ["1", b"1", "True", *numbers, day, midnight, [1], ["1"], {"a": 1}]
+    model = concept()(len)
+    assert len({model.content(value) for value in values}) == len(values)
+    assert model.content("a" + "b") == model.content("ab")
 
 
 def test_concepts_are_called_in_lower_case():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
+from caddis.models.model import Unreadable
 from caddis.models.pictures import STANDARD, PictureCache, decode, encoded_picture, fit
-from caddis.models.unreadable import Unreadable
 from tests.models.photos import encoded, noise, photo, plain
 
 

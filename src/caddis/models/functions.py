@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import CodeType
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from types import CodeType, FunctionType
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +34,7 @@ class FunctionModel(Model):
         self.concepts = named(answers or [self.name])
         self.reads = reads
         self.cost = checked_cost(self.name, cost)
-        self.selectivity = dict(selectivity)
+        self.selectivity = checked_selectivity(self.name, self.concepts, selectivity)
         self.batch = batch
         self.version = version or _version_of(function)
 
@@ -76,7 +77,9 @@ def concept(
         answers, or as many answers in order.
     cost: milliseconds a value, as a first guess; measured while running.
     batch: it gets an Arrow array of values, and gives a list or matrix of answers.
-    version: change it when answers may change; by default it changes with the function's code.
+    selectivity: how often each concept is true, as a first guess.
+    version: change it when answers may change; by default it changes with the function's code, and
+        with the plain values outside of it that it names.
 
     >>> @concept(reads="title", cost=0.1)
     ... def shouts(title):
@@ -106,6 +109,22 @@ def checked_cost(name: str, cost: float) -> float:
     return float(cost)
 
 
+def checked_selectivity(
+    name: str, concepts: Sequence[str], selectivity: Mapping[str, float]
+) -> dict[str, float]:
+    """How often some of a model's concepts are true, by their names in lower case."""
+    told = {concept.lower(): float(share) for concept, share in selectivity.items()}
+    for concept, share in told.items():
+        if concept not in concepts:
+            raise ModelError(
+                f"the model {name!r} has a selectivity for {concept!r}, but answers "
+                f"{', '.join(concepts)}"
+            )
+        if not 0 <= share <= 1:
+            raise ModelError(f"the concept {concept!r} is true of {share}; it is within 0–1")
+    return told
+
+
 def _truth(answer: object) -> bool | None:
     return None if answer is None else bool(answer)
 
@@ -125,14 +144,35 @@ def _columns(found: object) -> object:
 
 
 def _version_of(function: Callable[..., object]) -> str:
-    code = getattr(function, "__code__", None)
-    told = _code_text(code) if code is not None else repr(type(function))
+    told = f"{_text(function)} {[(name, _text(one)) for name, one in _outside(function)]}"
     return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
 
 
-def _code_text(code: CodeType) -> str:
-    """The code and its constants, without what differs from process to process."""
-    constants = [
-        _code_text(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts
-    ]
-    return f"{code.co_code.hex()} {code.co_names} {constants}"
+def _outside(function: Callable[..., object]) -> Iterator[tuple[str, object]]:
+    """What a function takes from outside of its body: defaults, variables around it, globals."""
+    if not isinstance(function, FunctionType):
+        return
+    yield "defaults", (function.__defaults__, function.__kwdefaults__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # a cell is empty while its variable has no value yet
+            yield name, cell.cell_contents
+    for name in function.__code__.co_names:
+        yield name, function.__globals__.get(name)
+
+
+def _text(value: object) -> str:
+    """A value in words that are the same in every process; of most objects, only their type."""
+    match value:
+        case None | bool() | int() | float() | complex() | str() | bytes():
+            return repr(value)
+        case tuple() | list():
+            return f"[{', '.join(map(_text, value))}]"
+        case frozenset() | set():
+            return f"{{{', '.join(sorted(map(_text, value)))}}}"
+        case dict():
+            return _text(list(value.items()))
+        case FunctionType():
+            return _text(value.__code__)
+        case CodeType():
+            return f"{value.co_code.hex()} {value.co_names} {_text(value.co_consts)}"
+    return f"{type(value).__module__}.{type(value).__qualname__}"

@@ -12,7 +12,7 @@ from caddis.arrays import Anys, Bytes
 from caddis.errors import ModelError
 from caddis.models.model import DEFAULT_COST
 from caddis.models.onnx_model import GivenModel, OnnxModel, Scores
-from caddis.models.pictures import PICTURES, encoded_picture, fit
+from caddis.models.pictures import PICTURES, encoded_picture, fit, needs_pillow
 
 _NUMBERS = {"tensor(float)": "f4", "tensor(float16)": "f2", "tensor(uint8)": "u1"}
 _PICTURE_TYPES = (
@@ -87,6 +87,14 @@ class OnnxImages(OnnxModel[Bytes]):
                 f"the model {self.name!r} reads pictures: a column of type binary, or of paths "
                 f"(string), not {type_}"
             )
+
+    def load(self) -> None:
+        super().load()
+        needs_pillow()
+
+    def content(self, value: object) -> bytes:
+        assert isinstance(value, bytes | str)
+        return encoded_picture(value)
 
     def read(self, value: object) -> Bytes:
         assert isinstance(value, bytes | str)

@@ -23,6 +23,10 @@ DEFAULT_SELECTIVITY = 0.2
 """How often a concept is taken to be true until it is known better."""
 
 
+class Unreadable(Exception):
+    """Why a value cannot be read, in a few words; it is unknown, and the others go on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """A row a value, a column a concept; `problems` says of rows why they could not be read."""
@@ -80,10 +84,26 @@ class Model(ABC):
     def predict(self, values: pa.Array) -> object:
         """Answers, or a matrix of Booleans (None for unknown): a row a value, a column a concept.
 
-        `values` is not empty and holds no nulls. The answers depend on the values alone, each on
-        its own. A value that cannot be read is unknown, with a problem in `Answers`. If this
-        raises, the values are asked again one by one, and those that raise again are unknown.
+        `values` is not empty, holds no nulls and each value once. The answers depend on the values
+        alone, each on its own. A value that cannot be read is unknown, with a problem in `Answers`.
+        If this raises, the values are asked again one by one, and those that raise again are
+        unknown.
         """
+
+    def load(self) -> None:  # noqa: B027
+        """Load what `predict` needs, unless this process has it: no part of what a value costs.
+
+        Raises ModelError or EnvironmentProblem; then no value can be asked about.
+        """
+
+    def content(self, value: object) -> bytes:
+        """What the value is: values of equal content are asked about once. Raises Unreadable."""
+        match value:
+            case str():
+                return b"str " + value.encode()
+            case bytes():
+                return b"bytes " + value
+        return f"{type(value).__name__} {value!r}".encode()
 
     def check_reads(self, type_: pa.DataType) -> None:  # noqa: B027
         """Raise ModelError if the model cannot read a column of this type."""

@@ -20,10 +20,9 @@ import pyarrow as pa
 
 from caddis.arrays import Anys, Bools, Floats
 from caddis.errors import ModelError
-from caddis.models.functions import checked_cost
-from caddis.models.model import Answers, Model, named
+from caddis.models.functions import checked_cost, checked_selectivity
+from caddis.models.model import Answers, Model, Unreadable, named
 from caddis.models.onnx_sessions import Graph, GraphFile, graph_of, refused, session_of
-from caddis.models.unreadable import Unreadable
 
 Scores = Literal["probabilities", "logits"]
 GivenModel = str | os.PathLike[str] | bytes | Graph
@@ -58,7 +57,7 @@ class OnnxModel(Model, Generic[Value]):
         self.threshold = threshold
         self.scores = scores
         self.cost = checked_cost(self.name, cost)
-        self.selectivity = dict(selectivity or {})
+        self.selectivity = checked_selectivity(self.name, self.concepts, selectivity or {})
         self.threads = threads
         if not 0 < threshold <= 1:
             raise ModelError(f"the model {self.name!r} has threshold {threshold}; it is within 0–1")
@@ -112,6 +111,9 @@ class OnnxModel(Model, Generic[Value]):
                 f"{len(tensor)} values need as many rows"
             )
         return self._as_probabilities(given[: len(read)].reshape(len(read), -1).astype(np.float64))
+
+    def load(self) -> None:
+        session_of(self.graph, self.threads)
 
     def by_reference(self, folder: str) -> Self:
         shipped = copy.copy(self)

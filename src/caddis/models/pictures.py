@@ -21,7 +21,7 @@ import numpy as np
 
 from caddis.arrays import Bytes
 from caddis.errors import EnvironmentProblem
-from caddis.models.unreadable import Unreadable
+from caddis.models.model import Unreadable
 
 if TYPE_CHECKING:
     from PIL import Image
