@@ -1,22 +1,35 @@
 """What answers concepts: models, and what they are known to cost.
 
 `Model` is the contract; `concept` makes one of a Python function, `OnnxImages` and `OnnxTexts` of
-an ONNX file; `efficientnet_lite` comes with ImageNet's classes.
+an ONNX file; `efficientnet_lite` comes with ImageNet's classes. A `Catalogue` says which of them
+answers what.
 """
 
+from caddis.models.catalogue import Assignment, Catalogue, PassedOver, Reading
 from caddis.models.efficientnet import efficientnet_lite
 from caddis.models.functions import FunctionModel, concept
 from caddis.models.imagenet import imagenet_classes, imagenet_concepts
 from caddis.models.images import OnnxImages
-from caddis.models.model import Answers, Model
+from caddis.models.marks import NO, UNASKED, UNKNOWN, YES, Marks
+from caddis.models.model import Answers, Model, Unreadable
 from caddis.models.texts import OnnxTexts
 
 __all__ = [
+    "NO",
+    "UNASKED",
+    "UNKNOWN",
+    "YES",
     "Answers",
+    "Assignment",
+    "Catalogue",
     "FunctionModel",
+    "Marks",
     "Model",
     "OnnxImages",
     "OnnxTexts",
+    "PassedOver",
+    "Reading",
+    "Unreadable",
     "concept",
     "efficientnet_lite",
     "imagenet_classes",

@@ -1,0 +1,142 @@
+"""Which model answers which concept of which column.
+
+A concept is answered by one model alone, the cheapest that can, even where another that also knows
+it happens to run: two models may disagree, and what an event matches must not hang on which of
+them ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Int32s
+from caddis.errors import ModelError
+from caddis.language import Column, Columns, Concept, Vocabulary
+from caddis.language.columns import UnknownColumn
+from caddis.models.model import Model, named
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A model set to one column: what is run, priced and counted."""
+
+    model: Model
+    column: Column
+
+    @property
+    def name(self) -> str:
+        """As in `efficientnet_lite0(photo)`."""
+        return f"{self.model.name}({self.column.name})"
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """Two models answer one concept: the cheaper is used."""
+
+    concept: Concept
+    used: Reading
+    instead_of: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Who answers the concepts that were asked for."""
+
+    readings: tuple[Reading, ...]
+    """Only those that answer some concept."""
+    answered_by: Int32s
+    """By concept: its reading's place in `readings`."""
+    answer_at: Int32s
+    """By concept: its column in its model's answers."""
+    passed_over: tuple[PassedOver, ...]
+
+
+class Catalogue:
+    """The models of a match, in the order given."""
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        self.models = tuple(models)
+        names: set[str] = set()
+        for model in self.models:
+            _check_model(model)
+            if model.name in names:
+                raise ModelError(f"two models are called {model.name!r}; name them apart")
+            names.add(model.name)
+        self.vocabulary = Vocabulary.of(
+            (concept, model.reads) for model in self.models for concept in model.concepts
+        )
+
+    def check(self, schema: pa.Schema) -> None:
+        """Raise ModelError if a model reads a column that events lack, or that is not for it."""
+        columns = Columns(schema)
+        for model in self.models:
+            if model.reads is None:
+                continue
+            try:
+                column = columns.find(tuple(model.reads.split(".")))
+            except UnknownColumn as problem:
+                raise ModelError(
+                    f"the model {model.name!r} reads {model.reads!r}: {problem}"
+                ) from None
+            model.check_reads(_whole_type(column))
+
+    def assign(
+        self, concepts: Sequence[Concept], cost_of: Callable[[Reading], float]
+    ) -> Assignment:
+        """Give each concept to the cheapest model that answers it; of equals, to the first."""
+        numbers: dict[Reading, int] = {}
+        answered_by, answer_at, passed_over = [], [], []
+        for concept in concepts:
+            able = self._able(concept)
+            used = min(able, key=cost_of)
+            answered_by.append(numbers.setdefault(used, len(numbers)))
+            answer_at.append(used.model.concepts.index(concept.name))
+            passed_over += [PassedOver(concept, used, one) for one in able if one is not used]
+        return Assignment(
+            tuple(numbers),
+            np.array(answered_by, np.int32),
+            np.array(answer_at, np.int32),
+            tuple(passed_over),
+        )
+
+    def _able(self, concept: Concept) -> list[Reading]:
+        """The readings that answer a concept: at least one."""
+        able, problems = [], []
+        for model in self.models:
+            if concept.name in model.concepts and _may_read(model, concept.column):
+                try:
+                    model.check_reads(_whole_type(concept.column))
+                    able.append(Reading(model, concept.column))
+                except ModelError as problem:
+                    problems.append(problem)
+        if able:
+            return able
+        why = self.vocabulary.problem(concept.name, concept.column) or problems[0]
+        raise ModelError(f"{concept.name}({concept.column.name}): {why}")
+
+
+def _check_model(given: object) -> None:
+    """Raise ModelError if something is no model, or one that is not finished."""
+    if isinstance(given, type):
+        raise ModelError(f"{given.__name__} is a class; give a model, as in {given.__name__}(...)")
+    if not isinstance(given, Model):
+        name = getattr(given, "__name__", repr(given))
+        hint = "; decorate it with @caddis.concept(...)" if callable(given) else ""
+        raise ModelError(f"{name} is no model{hint}")
+    for part in ("name", "version", "concepts"):
+        if not hasattr(given, part):
+            raise ModelError(f"the model {type(given).__name__} has no {part}")
+    if named(given.concepts) != tuple(given.concepts):
+        raise ModelError(f"the model {given.name!r} must name its concepts in lower case")
+
+
+def _may_read(model: Model, column: Column) -> bool:
+    return model.reads is None or model.reads.lower() == column.name.lower()
+
+
+def _whole_type(column: Column) -> pa.DataType:
+    return pa.list_(column.type) if column.repeated else column.type
