@@ -12,6 +12,8 @@ from caddis.models.imagenet import imagenet_classes, imagenet_concepts
 from caddis.models.images import OnnxImages
 from caddis.models.marks import NO, UNASKED, UNKNOWN, YES, Marks
 from caddis.models.model import Answers, Model, Unreadable
+from caddis.models.statistics import Statistics
+from caddis.models.tally import Tally
 from caddis.models.texts import OnnxTexts
 
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
     "OnnxTexts",
     "PassedOver",
     "Reading",
+    "Statistics",
+    "Tally",
     "Unreadable",
     "concept",
     "efficientnet_lite",

@@ -1,0 +1,142 @@
+"""What models were seen to cost, and how often concepts were seen to be true.
+
+It starts from the models' own guesses, learns from tallies, and forgets, so that it follows events
+that change. All is kept by model, version and column: a model that was changed starts anew.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from caddis.errors import ModelError
+from caddis.models.catalogue import Reading
+from caddis.models.estimates import Estimate
+from caddis.models.model import DEFAULT_SELECTIVITY
+from caddis.models.tally import Tally
+
+FORMAT = 1
+DEFAULT_HALF_LIFE = 2000.0
+LEAST_COST = 1e-6
+"""Milliseconds: a clock may be too coarse to see a quick model run, but nothing is free."""
+LEAST_SELECTIVITY = 0.001
+"""Nothing is taken to be impossible or certain."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What is known of one reading."""
+
+    cost: Estimate
+    concepts: Mapping[str, Estimate]
+
+
+class Statistics:
+    """Costs and selectivities: guessed, then measured.
+
+    half_life: the observations after which one counts half: values run for a cost, true or false
+        answers for a selectivity.
+    """
+
+    def __init__(self, half_life: float = DEFAULT_HALF_LIFE) -> None:
+        if not 0 < half_life < math.inf:
+            raise ModelError(f"statistics have a half-life of {half_life}; it is positive")
+        self.half_life = float(half_life)
+        self._seen: dict[tuple[str, str, str], _Seen] = {}
+
+    def cost(self, reading: Reading) -> float:
+        """Milliseconds a value."""
+        return max(LEAST_COST, self._cost(reading).mean)
+
+    def selectivity(self, reading: Reading, concept: str) -> float:
+        """How often a concept is true, among the values of which that is known."""
+        share = self._share(reading, concept).mean
+        return min(max(LEAST_SELECTIVITY, share), 1 - LEAST_SELECTIVITY)
+
+    def learn(self, reading: Reading, tally: Tally) -> None:
+        """Take in what was counted: a tally's observations, by the rule of `Estimate.after`."""
+        cost = self._cost(reading)
+        if tally.runs:
+            cost = cost.after(tally.milliseconds / tally.runs, tally.runs, self.half_life)
+        concepts = {name: self._share(reading, name) for name in reading.model.concepts}
+        counts = zip(concepts, tally.yes.tolist(), tally.known.tolist(), strict=False)
+        for name, yes, known in counts:
+            if known:
+                concepts[name] = concepts[name].after(yes / known, known, self.half_life)
+        self._seen[_key(reading)] = _Seen(cost, concepts)
+
+    def copy(self) -> Statistics:
+        """The same, to go on learning apart."""
+        copied = Statistics(self.half_life)
+        copied._seen = self._seen.copy()
+        return copied
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all to a file, which is replaced at once."""
+        readings = [
+            {
+                "model": model,
+                "version": version,
+                "column": column,
+                "cost": _plain(seen.cost),
+                "concepts": {name: _plain(share) for name, share in seen.concepts.items()},
+            }
+            for (model, version, column), seen in sorted(self._seen.items(), key=lambda one: one[0])
+        ]
+        plain = {"format": FORMAT, "half_life": self.half_life, "readings": readings}
+        unfinished = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
+        unfinished.write_text(json.dumps(plain, indent=1, sort_keys=True) + "\n", "utf-8")
+        unfinished.replace(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Statistics:
+        """What `save` wrote."""
+        try:
+            plain = json.loads(Path(path).read_text("utf-8"))
+            found = plain["format"]
+        except (OSError, ValueError, LookupError, TypeError) as problem:
+            raise ModelError(f"{path} holds no statistics of models: {problem}") from None
+        if found != FORMAT:
+            raise ModelError(
+                f"{path} has format {found}, this version reads {FORMAT}: remove it to start anew"
+            )
+        try:
+            loaded = cls(plain["half_life"])
+            for one in plain["readings"]:
+                key = (str(one["model"]), str(one["version"]), str(one["column"]))
+                shares = {name: _estimate(share, 1.0) for name, share in one["concepts"].items()}
+                loaded._seen[key] = _Seen(_estimate(one["cost"]), shares)
+        except (ModelError, ValueError, LookupError, TypeError, AttributeError) as problem:
+            raise ModelError(f"{path} is damaged: {problem}; remove it to start anew") from None
+        return loaded
+
+    def _cost(self, reading: Reading) -> Estimate:
+        seen = self._seen.get(_key(reading))
+        return Estimate(reading.model.cost) if seen is None else seen.cost
+
+    def _share(self, reading: Reading, concept: str) -> Estimate:
+        seen = self._seen.get(_key(reading))
+        if seen is not None and concept in seen.concepts:
+            return seen.concepts[concept]
+        return Estimate(reading.model.selectivity.get(concept, DEFAULT_SELECTIVITY))
+
+
+def _key(reading: Reading) -> tuple[str, str, str]:
+    return reading.model.name, reading.model.version, reading.column.name
+
+
+def _plain(estimate: Estimate) -> dict[str, float]:
+    return {"mean": estimate.mean, "weight": estimate.weight}
+
+
+def _estimate(plain: Mapping[str, float], most: float = sys.float_info.max) -> Estimate:
+    """What `_plain` gave, if it is a mean of something from 0 to `most`."""
+    estimate = Estimate(float(plain["mean"]), float(plain["weight"]))
+    if not (0 <= estimate.mean <= most and 0 < estimate.weight < math.inf):
+        raise ValueError(f"{plain} is no mean")
+    return estimate
