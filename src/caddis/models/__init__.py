@@ -1,10 +1,12 @@
-"""What answers concepts: models, and what they are known to cost.
+"""What answers concepts: models, what they are known to cost, and how they are asked.
 
 `Model` is the contract; `concept` makes one of a Python function, `OnnxImages` and `OnnxTexts` of
 an ONNX file; `efficientnet_lite` comes with ImageNet's classes. A `Catalogue` says which of them
-answers what.
+answers what, an `Asker` asks it, and `Statistics` learns from what was counted.
 """
 
+from caddis.models.answer_cache import AnswerCache
+from caddis.models.asking import Asked, Asker, ModelFailed, Problem
 from caddis.models.catalogue import Assignment, Catalogue, PassedOver, Reading
 from caddis.models.efficientnet import efficientnet_lite
 from caddis.models.functions import FunctionModel, concept
@@ -21,15 +23,20 @@ __all__ = [
     "UNASKED",
     "UNKNOWN",
     "YES",
+    "AnswerCache",
     "Answers",
+    "Asked",
+    "Asker",
     "Assignment",
     "Catalogue",
     "FunctionModel",
     "Marks",
     "Model",
+    "ModelFailed",
     "OnnxImages",
     "OnnxTexts",
     "PassedOver",
+    "Problem",
     "Reading",
     "Statistics",
     "Tally",

@@ -1,0 +1,181 @@
+"""Asks a model about some values, as cheaply as can be.
+
+Nulls are unknown without asking. Equal values run once, and those that the cache knows not at all.
+What is left runs in one call; if that goes wrong, one by one, so that a value on which the model
+fails spoils no other. A value that gets no answer is told as a problem, never passed by in silence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.models.answer_cache import AnswerCache
+from caddis.models.batches import Batch, Trouble, digest_of
+from caddis.models.catalogue import Reading
+from caddis.models.marks import UNKNOWN, YES, Marks
+from caddis.models.model import Answers, Model, Unreadable
+from caddis.models.tally import Tally
+
+_LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a row has no answers: its value cannot be read, or the model `failed` on it."""
+
+    row: int
+    reason: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of asking."""
+
+    marks: Marks
+    """A row a value, a column a concept of the model: NO, YES or UNKNOWN."""
+    tally: Tally
+    """All but `needed`: who asks knows what else could have been run."""
+    problems: tuple[Problem, ...]
+    """By row, ascending."""
+
+
+class ModelFailed(Exception):
+    """A model raised on the value of a row, where that is to stop everything."""
+
+    def __init__(self, row: int, reason: str) -> None:
+        self.row = row
+        self.reason = reason
+        super().__init__(row, reason)
+
+
+class Asker:
+    """Asks readings about values.
+
+    cache: where answers are kept from one call to the next, if anywhere.
+    clock: gives seconds, as `time.perf_counter` does.
+    on_error: what becomes of a value on which a model raises: it is "unknown", or ModelFailed is
+        raised. One that cannot be read is unknown in any case.
+    """
+
+    def __init__(
+        self,
+        *,
+        cache: AnswerCache | None,
+        clock: Callable[[], float],
+        on_error: Literal["unknown", "raise"] = "unknown",
+    ) -> None:
+        self.cache = cache
+        self.clock = clock
+        self.on_error = on_error
+
+    def ask(self, reading: Reading, values: pa.Array) -> Asked:
+        """What the reading's model answers about values of its column."""
+        batch, tally = Batch(reading.model, values), Tally()
+        self._sort(batch)
+        self._recall(batch)
+        run = batch.unanswered()
+        if run:
+            batch.model.load()
+            self._run(batch, run, tally)
+            self._keep(batch, run)
+        return _counted(batch, run, tally)
+
+    def _sort(self, batch: Batch) -> None:
+        for row, scalar in enumerate(batch.values):
+            if not scalar.is_valid:
+                continue
+            try:
+                batch.add(row, digest_of(batch.model, scalar))
+            except MemoryError:
+                raise
+            except Exception as problem:
+                # A model's own `content` may raise anything.
+                self._trouble(batch, batch.add(row, None), problem)
+
+    def _recall(self, batch: Batch) -> None:
+        if self.cache is not None:
+            version = _version(batch.model)
+            for value, digest in enumerate(batch.digests):
+                if digest is not None:
+                    batch.marks[value] = self.cache.get(version, digest)
+
+    def _run(self, batch: Batch, values: Sequence[int], tally: Tally) -> None:
+        try:
+            answers = self._predict(batch, values, tally)
+        except MemoryError:
+            raise
+        except Exception:
+            # A model may raise anything; on which values, shows when they are asked one by one.
+            for value in values:
+                self._run_alone(batch, value, tally)
+        else:
+            batch.answer(values, answers)
+
+    def _run_alone(self, batch: Batch, value: int, tally: Tally) -> None:
+        try:
+            answers = self._predict(batch, [value], tally)
+        except MemoryError:
+            raise
+        except Exception as problem:
+            # Once more: a model may raise anything.
+            self._trouble(batch, value, problem)
+        else:
+            batch.answer([value], answers)
+
+    def _predict(self, batch: Batch, values: Sequence[int], tally: Tally) -> Answers:
+        taken = batch.taken(values)
+        begin = self.clock()
+        try:
+            given = batch.model.predict(taken)
+        finally:
+            tally.milliseconds += 1000 * (self.clock() - begin)
+        return Answers.of(given, len(values), len(batch.model.concepts))
+
+    def _trouble(self, batch: Batch, value: int, problem: Exception) -> None:
+        if isinstance(problem, Unreadable):
+            batch.troubles[value] = Trouble(str(problem), failed=False)
+            return
+        words = " ".join(f"{type(problem).__name__}: {problem}".split())
+        reason = words.removesuffix(":")[:_LONGEST_REASON]
+        if self.on_error == "raise":
+            raise ModelFailed(batch.firsts[value], reason) from problem
+        batch.troubles[value] = Trouble(reason, failed=True)
+
+    def _keep(self, batch: Batch, values: Sequence[int]) -> None:
+        if self.cache is not None:
+            version = _version(batch.model)
+            for value in values:
+                digest, marks = batch.digests[value], batch.marks[value]
+                if digest is not None and marks is not None:
+                    self.cache.put(version, digest, marks)
+
+
+def _counted(batch: Batch, run: Sequence[int], tally: Tally) -> Asked:
+    """The answers, with the tally filled in."""
+    marks = batch.by_row()
+    problems = tuple(
+        Problem(row, batch.troubles[value].reason, batch.troubles[value].failed)
+        for row, value in enumerate(batch.value_of.tolist())
+        if value in batch.troubles
+    )
+    answered = int(np.count_nonzero(batch.value_of >= 0)) - len(problems)
+    tally.runs = len(run)
+    tally.hits = answered - sum(value not in batch.troubles for value in run)
+    tally.failed = sum(problem.failed for problem in problems)
+    tally.unreadable = len(problems) - tally.failed
+    tally.yes = np.count_nonzero(marks == YES, axis=0)
+    tally.known = np.count_nonzero(marks != UNKNOWN, axis=0)
+    return Asked(marks, tally, problems)
+
+
+def _version(model: Model) -> str:
+    """Under which answers are kept: no two models share it, nor two that answer other concepts."""
+    told = repr((model.name, model.version, model.concepts))
+    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
