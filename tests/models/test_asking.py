@@ -288,6 +288,14 @@ def test_what_is_no_fault_of_the_model_is_not_swallowed(problem, where):
         ask(model, ["a"])
 
 
+def test_memory_that_runs_out_on_a_value_alone_is_not_swallowed_either():
+    def predict(values):
+        raise ValueError if len(values) > 1 else MemoryError
+
+    with pytest.raises(MemoryError):
+        ask(answering(predict), ["a", "b"])
+
+
 def test_a_model_that_cannot_be_loaded_is_no_matter_of_values():
     class Missing(Spelling):
         def load(self):

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from onnx import TensorProto, helper
 
 from caddis.errors import ModelError
 from caddis.models import OnnxImages
 from caddis.models.model import Unreadable
 from caddis.models.pictures import PICTURES
-from tests.models.graphs import colour_graph, spam_graph
+from tests.models.graphs import Ending, colour_graph, model, spam_graph
 from tests.models.photos import encoded, noise, photo, plain
 
 COLOURS = {"red": [0], "green": [1], "blue": [2], "warm": [0, 1]}
@@ -51,6 +52,23 @@ def test_graphs_of_other_layouts_and_fixed_batches_answer_the_same(options):
     answers = colours(**options).predict(pictures)
     assert (answers.yes == colours().predict(pictures).yes).all()
     assert answers.known.all()
+
+
+def test_a_graph_that_takes_bytes_sees_the_colours_as_they_are():
+    nodes = [
+        helper.make_node("Cast", ["pixels"], ["numbers"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMean", ["numbers", "axes"], ["means"], keepdims=0),
+    ]
+    takes: Ending = ("pixels", TensorProto.UINT8, ["n", 4, 4, 3])
+    gives: list[Ending] = [("means", TensorProto.FLOAT, ["n", 3])]
+    given = model(nodes, takes, gives, axes=np.array([1, 2]))
+    seen = OnnxImages(given, COLOURS, scores="logits", mean=99.0)
+    tensor = seen.tensor([seen.read(encoded(plain((1, 2, 3))))])
+    assert tensor.dtype == np.uint8
+    assert tensor[0, 0, 0].tolist() == [1, 2, 3]
+    assert seen.predict(pa.array([encoded(plain("red"))])).yes.tolist() == [
+        [True, False, False, True]
+    ]
 
 
 def test_a_size_must_be_said_only_where_the_graph_leaves_it_open():

@@ -7,7 +7,7 @@ from onnx import TensorProto, helper
 
 from caddis.errors import ModelError
 from caddis.models import OnnxTexts
-from tests.models.graphs import colour_graph, labelled_spam_graph, model, spam_graph
+from tests.models.graphs import Ending, colour_graph, labelled_spam_graph, model, spam_graph
 
 TEXTS = pa.array(["WIN a free prize", "lunch meeting", "win the lunch", ""])
 
@@ -62,6 +62,33 @@ def test_a_graph_without_scores_is_told_how_to_export_them():
     content = model(nodes, takes, [("counts", TensorProto.INT64, ["n"])])
     with pytest.raises(ModelError, match=r"counts: tensor\(int64\)\); with skl2onnx"):
         OnnxTexts(content, {"spam": [1]})
+
+
+def test_a_graph_that_joins_its_values_is_refused():
+    nodes = [
+        helper.make_node("StringSplit", ["text"], ["words", "counts"]),
+        helper.make_node("Cast", ["counts"], ["many"], to=TensorProto.FLOAT),
+        helper.make_node("Tile", ["many", "twice"], ["score"]),
+    ]
+    takes = ("text", TensorProto.STRING, ["n"])
+    gives = [("score", TensorProto.FLOAT, ["m"])]
+    content = model(nodes, takes, gives, twice=np.array([2]))
+    with pytest.raises(ModelError, match=r"has the shape \(2,\); 1 values need as many rows"):
+        OnnxTexts(content, {"spam": [1]})
+
+
+def test_a_graph_that_cannot_run_is_named_in_one_line():
+    nodes = [
+        helper.make_node("StringSplit", ["text"], ["words", "counts"]),
+        helper.make_node("Cast", ["counts"], ["many"], to=TensorProto.FLOAT),
+        helper.make_node("Reshape", ["many", "wide"], ["score"]),
+    ]
+    takes = ("text", TensorProto.STRING, ["n"])
+    gives: list[Ending] = [("score", TensorProto.FLOAT, ["n", 7])]
+    content = model(nodes, takes, gives, wide=np.array([-1, 7]))
+    with pytest.raises(ModelError, match=r"cannot use the ONNX model .*Reshape") as raised:
+        OnnxTexts(content, {"spam": [1]})
+    assert "\n" not in str(raised.value)
 
 
 def test_a_graph_of_pictures_is_no_model_of_texts():
