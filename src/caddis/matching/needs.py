@@ -51,7 +51,8 @@ def split(table: ClauseTable) -> tuple[ClauseTable, Needs | None]:
         return table, None
     concepts, literal_of = _numbered(table, is_concept)
     cheap = (np.cumsum(~is_concept) - 1).astype(np.int64)
-    clauses, needs, owners = _Distinct(), _Distinct(), []
+    clauses, needs = _Distinct(), _Distinct()
+    owners: list[list[int]] = []
     of_clause: list[int] = []
     for link, begin, end in zip(table.owner, table.starts[:-1], table.starts[1:], strict=True):
         members = table.members[begin:end]

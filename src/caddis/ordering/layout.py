@@ -16,18 +16,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from caddis.arrays import Bools, Floats, Int32s, Int64s
-
-NO, YES, UNKNOWN, UNASKED = 0, 1, 2, 3
-"""What is known of a concept."""
+from caddis.models import Marks
 
 OPEN, SATISFIED, REFUSED, DROPPED = range(4)
 """What became of a clause."""
 
-Marks = npt.NDArray[np.uint8]
+MEMO = 1 << 16
+"""Slots of a memory of choices."""
 
 
 class PlanArrays(NamedTuple):
@@ -39,6 +35,15 @@ class PlanArrays(NamedTuple):
     """By literal: how likely it is true."""
     answered_by: Int32s
     """By concept: its model."""
+
+
+class MemoArrays(NamedTuple):
+    """Choices by the hash of what was left open: open addressing, a key of 0 is a free slot."""
+
+    keys: Int64s
+    models: Int32s
+    used: Int64s
+    """How many slots are taken: one number."""
 
 
 class GraphArrays(NamedTuple):

@@ -12,16 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from caddis.arrays import Bools, Int32s, Int64s
-from caddis.ordering.layout import (
-    DROPPED,
-    NO,
-    REFUSED,
-    SATISFIED,
-    UNASKED,
-    YES,
-    Marks,
-)
+from caddis.arrays import Bools, Floats, Int32s, Int64s
+from caddis.models import NO, UNASKED, YES, Marks
+from caddis.ordering.layout import DROPPED, REFUSED, SATISFIED
 
 MANY = 12
 """From so many clauses on, equal ones are found by hashing instead of comparing all pairs."""
@@ -40,6 +33,20 @@ def thin(literals: Int32s, start: int, count: int, known: Marks) -> int:
         elif answer != (NO if literal & 1 else YES):
             return -1
     return kept - start
+
+
+@njit(cache=True)
+def thin_chance(literals: Int32s, start: int, end: int, known: Marks, chances: Floats) -> float:
+    """How likely what is left of a clause holds; -1 if one of its literals is not true."""
+    chance = 1.0
+    for i in range(start, end):
+        literal = literals[i]
+        answer = known[literal >> 1]
+        if answer == UNASKED:
+            chance *= chances[literal]
+        elif answer != (NO if literal & 1 else YES):
+            return -1.0
+    return chance
 
 
 @njit(cache=True)
@@ -137,9 +144,9 @@ def merge_few(
 @njit(cache=True)
 def hashed(literals: Int32s, start: int, count: int) -> int:
     """A hash of a clause's literals."""
-    value = np.uint64(count)
+    value = np.uint64(0xCBF29CE484222325)
     for i in range(start, start + count):
-        value = (value ^ np.uint64(literals[i])) * np.uint64(0x9E3779B97F4A7C15)
+        value = (value ^ np.uint64(literals[i] + 1)) * np.uint64(0x9E3779B97F4A7C15)
         value ^= value >> np.uint64(29)
     return np.int64(value & np.uint64(0x7FFFFFFFFFFFFFFF))
 

@@ -1,0 +1,1 @@
+"""Which model next, so that as few run as can be."""

@@ -1,0 +1,134 @@
+"""What the clauses of one or several matchers ask of models, as one.
+
+Subscriptions come in segments, each with a matcher of its own; an event's models are ordered for
+all of them together. So clauses, links and needs are numbered through, and dead links left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from caddis.arrays import Bools, Int32s, Int64s
+from caddis.language import Concept
+from caddis.matching import NOTHING, Matcher, Needs
+
+GONE = -2
+"""In place of a clause's need: it leads to no link that is alive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Clauses → needs and links, numbered through all parts."""
+
+    concepts: tuple[Concept, ...]
+    offsets: Int64s
+    """By part: its first clause."""
+    link_offsets: Int64s
+    """By part: its first link."""
+    of_clause: Int32s
+    """By clause: its need, NOTHING or GONE."""
+    starts: Int64s
+    literals: Int32s
+    """By need: concept c is literal 2c, NOT c is 2c + 1."""
+    link_starts: Int64s
+    links: Int32s
+    """By clause."""
+    pinned: Bools
+    """By clause: whether it alone leads to one of its links."""
+    share_starts: Int64s
+    shares: Int32s
+    """By clause: the links that other clauses lead to as well."""
+
+    @classmethod
+    def of(cls, matchers: Sequence[Matcher], alive: Sequence[Bools | None] = ()) -> Demand:
+        """The demand of matchers, of each as far as its links are alive."""
+        numbers: dict[Concept, int] = {}
+        needs: dict[tuple[int, ...], int] = {}
+        of_clause, clauses, links = [], [], []
+        offsets, link_offsets = [0], [0]
+        for matcher, mask in zip(matchers, alive or [None] * len(matchers), strict=True):
+            part = matcher.needs or _without_needs(matcher)
+            of_clause.append(_numbered(part, numbers, needs))
+            clause = np.repeat(np.arange(len(part.of_clause)), np.diff(part.link_starts))
+            lives = np.ones(len(clause), bool) if mask is None else mask[part.links]
+            clauses.append(clause[lives] + offsets[-1])
+            links.append(part.links[lives] + link_offsets[-1])
+            offsets.append(offsets[-1] + len(part.of_clause))
+            link_offsets.append(link_offsets[-1] + len(matcher))
+        return cls.from_edges(
+            tuple(numbers),
+            list(needs),
+            _joined(of_clause).astype(np.int32),
+            _joined(clauses),
+            _joined(links),
+            offsets,
+            link_offsets,
+        )
+
+    @classmethod
+    def from_edges(
+        cls,
+        concepts: tuple[Concept, ...],
+        needs: Sequence[tuple[int, ...]],
+        of_clause: Int32s,
+        clause: Int64s,
+        link: Int64s,
+        offsets: Sequence[int],
+        link_offsets: Sequence[int],
+    ) -> Demand:
+        """From each need's literals, each clause's need, and pairs of clause and link.
+
+        The pairs are sorted by clause.
+        """
+        count, total = np.bincount(clause, minlength=len(of_clause)), link_offsets[-1]
+        several = np.bincount(link, minlength=total)[link] > 1
+        lengths = np.array([len(need) for need in needs], np.int64)
+        literals = np.array([literal for need in needs for literal in need], np.int32)
+        return cls(
+            concepts,
+            np.array(offsets, np.int64),
+            np.array(link_offsets, np.int64),
+            np.where(count == 0, GONE, of_clause).astype(np.int32),
+            _starts(lengths),
+            literals,
+            _starts(count),
+            link.astype(np.int32),
+            np.bincount(clause[~several], minlength=len(of_clause)) > 0,
+            _starts(np.bincount(clause[several], minlength=len(of_clause))),
+            link[several].astype(np.int32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+def _numbered(
+    part: Needs, numbers: dict[Concept, int], needs: dict[tuple[int, ...], int]
+) -> Int32s:
+    """By clause of a part: its need among all."""
+    concept = np.array([numbers.setdefault(c, len(numbers)) for c in part.concepts], np.int64)
+    of_need = [NOTHING]
+    for begin, end in zip(part.starts[:-1], part.starts[1:], strict=True):
+        literals = part.literals[begin:end]
+        key = tuple(sorted((2 * concept[literals >> 1] + (literals & 1)).tolist()))
+        of_need.append(needs.setdefault(key, len(needs)))
+    return np.array(of_need, np.int32)[part.of_clause + 1]
+
+
+def _without_needs(matcher: Matcher) -> Needs:
+    """A matcher whose clauses are its links, and ask for nothing."""
+    links = np.arange(len(matcher) + 1, dtype=np.int32)
+    none = np.zeros(0, np.int32)
+    nothing = np.full(len(matcher), NOTHING, np.int32)
+    return Needs([], nothing, links, links[:-1], np.zeros(1, np.int32), none)
+
+
+def _joined(arrays: Sequence[Int64s]) -> Int64s:
+    return np.concatenate([np.zeros(0, np.int64), *arrays])
+
+
+def _starts(counts: Int64s) -> Int64s:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
