@@ -1,9 +1,10 @@
 """Match a stream of events against very many standing subscriptions.
 
-    matches = caddis.match(events, subscriptions)
+    matches = caddis.match(events, subscriptions, models=[...])
 
-`Matcher` is the same without Spark. All are imported when they are first used, so that the command
-line answers at once.
+`concept` makes a model of a Python function; `caddis.models` has others. `Matcher` is the same
+without Spark and without models. All are imported when they are first used, so that the command line
+answers at once.
 """
 
 from __future__ import annotations
@@ -14,22 +15,38 @@ from typing import TYPE_CHECKING, Any
 from caddis import errors
 
 if TYPE_CHECKING:
+    from caddis import models
     from caddis.matching import Matcher, Matches
-    from caddis.pipeline import MatchResult, SubscriptionStore, match
+    from caddis.models import concept
+    from caddis.pipeline import MatchResult, ModelReport, SubscriptionStore, match
 
-__all__ = ["MatchResult", "Matcher", "Matches", "SubscriptionStore", "errors", "match"]
+__all__ = [
+    "MatchResult",
+    "Matcher",
+    "Matches",
+    "ModelReport",
+    "SubscriptionStore",
+    "concept",
+    "errors",
+    "match",
+    "models",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
     "Matcher": "caddis.matching",
     "Matches": "caddis.matching",
     "MatchResult": "caddis.pipeline",
+    "ModelReport": "caddis.pipeline",
     "SubscriptionStore": "caddis.pipeline",
+    "concept": "caddis.models",
     "match": "caddis.pipeline",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "models":
+        return import_module("caddis.models")
     if name not in _HOMES:
         raise AttributeError(f"module 'caddis' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

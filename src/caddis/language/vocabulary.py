@@ -29,6 +29,15 @@ class Vocabulary:
             columns[concept] = columns.get(concept, frozenset()) | {column}
         return cls(columns)
 
+    @property
+    def pairs(self) -> list[tuple[str, str | None]]:
+        """What `of` takes, in order."""
+        return [
+            (concept, column)
+            for concept, columns in sorted(self.columns.items())
+            for column in sorted(columns, key=lambda name: name or "")
+        ]
+
     def problem(self, concept: str, column: Column) -> str | None:
         """What is wrong with asking a concept of a column; None if nothing is."""
         if concept not in self.columns:

@@ -1,1 +1,28 @@
-"""Which model next, so that as few run as can be."""
+"""Which model next, so that as few run as can be.
+
+`Executor` matches batches with models; `POLICIES` are the ways in which it may order them.
+"""
+
+from caddis.ordering.deciding import EventProblem
+from caddis.ordering.demand import Demand
+from caddis.ordering.executor import Executor, Outcome, warm_up
+from caddis.ordering.graph import Graphs
+from caddis.ordering.plan import Plan
+from caddis.ordering.policies import DEFAULT, POLICIES, Policy, policy_named
+from caddis.ordering.rounds import concepts_of, decide
+
+__all__ = [
+    "DEFAULT",
+    "POLICIES",
+    "Demand",
+    "EventProblem",
+    "Executor",
+    "Graphs",
+    "Outcome",
+    "Plan",
+    "Policy",
+    "concepts_of",
+    "decide",
+    "policy_named",
+    "warm_up",
+]

@@ -9,9 +9,11 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, overload
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -25,12 +27,18 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from caddis.errors import EventError, SubscriptionError, SubscriptionTableError
+from caddis.errors import EventError, ModelError, SubscriptionError, SubscriptionTableError
 from caddis.language.columns import UTF8_BINARY, collation_of, sql_type
 from caddis.matching import OnInvalid, warm_up
+from caddis.models import Catalogue, Model
+from caddis.ordering import DEFAULT, policy_named
+from caddis.ordering import warm_up as prepare_models
+from caddis.pipeline.model_folder import ModelFolder
+from caddis.pipeline.model_reader import OnError
+from caddis.pipeline.model_reports import ModelReport
 from caddis.pipeline.schemas import arrow_schema, session_timezone, spark_type
 from caddis.pipeline.store import SubscriptionStore
-from caddis.pipeline.worker import MatchOperator
+from caddis.pipeline.worker import MatchOperator, Models
 
 Subscriptions: TypeAlias = "DataFrame | pa.Table | SubscriptionStore"
 
@@ -49,9 +57,14 @@ def match(
     events: DataFrame,
     subscriptions: Subscriptions,
     *,
+    models: Sequence[Model] = ...,
     event_key: str = ...,
     on_invalid: Literal["raise"] = ...,
     index_dir: str | PathLike[str] | None = ...,
+    policy: str = ...,
+    on_error: OnError = ...,
+    statistics: str | PathLike[str] | None = ...,
+    report: ModelReport | None = ...,
 ) -> DataFrame: ...
 
 
@@ -60,9 +73,14 @@ def match(
     events: DataFrame,
     subscriptions: Subscriptions,
     *,
+    models: Sequence[Model] = ...,
     event_key: str = ...,
     on_invalid: Literal["report"],
     index_dir: str | PathLike[str] | None = ...,
+    policy: str = ...,
+    on_error: OnError = ...,
+    statistics: str | PathLike[str] | None = ...,
+    report: ModelReport | None = ...,
 ) -> MatchResult: ...
 
 
@@ -70,22 +88,35 @@ def match(
     events: DataFrame,
     subscriptions: Subscriptions,
     *,
+    models: Sequence[Model] = (),
     event_key: str = "event_id",
     on_invalid: OnInvalid = "raise",
     index_dir: str | PathLike[str] | None = None,
+    policy: str = DEFAULT,
+    on_error: OnError = "unknown",
+    statistics: str | PathLike[str] | None = None,
+    report: ModelReport | None = None,
 ) -> DataFrame | MatchResult:
     """Which event matches which subscription, as Spark SQL would decide each WHERE clause.
 
     events: a batch or streaming DataFrame with a key column.
     subscriptions: a table with `subscription_id` and `where`; or a SubscriptionStore, whose new
         versions a streaming match follows without a restart.
+    models: what answers the concepts that subscriptions call, as in beach(photo).
     on_invalid: "raise" InvalidSubscriptions, or "report" the bad ones beside the matches.
     index_dir: where the compiled subscriptions are kept; on a cluster of several machines, a
         folder that the driver and all workers see. By default a temporary folder.
+    policy: how models are ordered; only what a match costs depends on it, never what it finds.
+    on_error: an event on which a model raises is "unknown" to it and told in the report; or
+        "raise", which stops the job and names the model and the event.
+    statistics: a file with what models were seen to cost and answer; it is read if it exists, and
+        kept up to date. All workers must see it.
+    report: what the models did, once a job has run.
     """
     _check_key(events, event_key)
     warm_up()
-    store, errors = _store(events, subscriptions, on_invalid, index_dir)
+    catalogue, policy = Catalogue(models), policy_named(policy).name
+    store, errors = _store(events, subscriptions, catalogue, on_invalid, index_dir)
     follow = events.isStreaming and isinstance(subscriptions, SubscriptionStore)
     version = None if follow else store.version
     id_type = spark_type(store.id_type)
@@ -97,7 +128,8 @@ def match(
             StructField("subscription_id", id_type, nullable=False),
         ]
     )
-    operator = MatchOperator(str(store.path), event_key, columns, version)
+    used = _shipped(store, catalogue, follow, policy, on_error, statistics, report)
+    operator = MatchOperator(str(store.path), event_key, columns, version, used)
     matches = _plainly_named(events, columns).mapInArrow(operator, schema)
     if on_invalid == "raise":
         return matches
@@ -124,16 +156,53 @@ def _check_key(events: DataFrame, event_key: str) -> None:
 def _store(
     events: DataFrame,
     subscriptions: Subscriptions,
+    catalogue: Catalogue,
     on_invalid: OnInvalid,
     index_dir: str | PathLike[str] | None,
 ) -> tuple[SubscriptionStore, tuple[SubscriptionError, ...]]:
     """A store that holds the subscriptions, and what is wrong with the others."""
     if isinstance(subscriptions, SubscriptionStore):
         _check_fits(subscriptions, events)
+        catalogue.check(subscriptions.schema)
         return subscriptions, ()
     table = _collected(subscriptions) if isinstance(subscriptions, DataFrame) else subscriptions
-    store = SubscriptionStore.create(_new_folder(index_dir), events)
+    store = SubscriptionStore.create(_new_folder(index_dir), events, models=catalogue.models)
     return store, store.add(table, on_invalid=on_invalid)
+
+
+def _shipped(
+    store: SubscriptionStore,
+    catalogue: Catalogue,
+    follow: bool,
+    policy: str,
+    on_error: OnError,
+    statistics: str | PathLike[str] | None,
+    report: ModelReport | None,
+) -> Models | None:
+    """The models in a folder for the workers; None if no subscription calls one, or ever will."""
+    called = store.concepts()
+    if not called and not (follow and catalogue.models):
+        return None
+    if not catalogue.models:
+        names = ", ".join(sorted({concept.name for concept in called})[:5])
+        raise ModelError(f"these subscriptions call models ({names}); give them as models=[...]")
+    catalogue.assign(called, lambda reading: reading.model.cost)
+    if follow:
+        _check_answers_all(catalogue, store)
+    prepare_models()
+    path = None if statistics is None else Path(statistics).absolute()
+    folder = ModelFolder.create(store.path / "models" / uuid4().hex, catalogue.models, path)
+    if report is not None:
+        report.attach(folder)
+    return Models(str(folder.path), policy, on_error)
+
+
+def _check_answers_all(catalogue: Catalogue, store: SubscriptionStore) -> None:
+    """A stream must be able to answer whatever may yet be subscribed to."""
+    missing = set(store.vocabulary.pairs) - set(catalogue.vocabulary.pairs)
+    if missing:
+        names = ", ".join(sorted({name for name, _ in missing})[:5])
+        raise ModelError(f"the store lets subscriptions call {names}, and no model answers that")
 
 
 def _check_fits(store: SubscriptionStore, events: DataFrame) -> None:

@@ -9,7 +9,7 @@ dead in its old segment.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -18,9 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from caddis.arrays import Int32s
+from caddis.arrays import Bools, Int32s
 from caddis.errors import IndexFolderError, SubscriptionError, SubscriptionTableError
+from caddis.language import Concept, Vocabulary
 from caddis.matching import Matcher, OnInvalid
+from caddis.models import Catalogue, Model
 from caddis.pipeline.folders import Version, VersionFolder
 from caddis.pipeline.schemas import arrow_schema, session_timezone
 
@@ -47,6 +49,7 @@ class SubscriptionStore:
         try:
             settings = json.loads((self.path / "store.json").read_text())
             found, self.timezone = settings["format"], str(settings["timezone"])
+            self.vocabulary = Vocabulary.of(map(tuple, settings.get("concepts", ())))
             schema = (self.path / "events.schema").read_bytes()
             self.schema: pa.Schema = pa.ipc.read_schema(pa.py_buffer(schema))
         except OSError:
@@ -65,11 +68,13 @@ class SubscriptionStore:
         events: pa.Schema | DataFrame,
         *,
         timezone: str = "UTC",
+        models: Sequence[Model] = (),
     ) -> SubscriptionStore:
         """A new, empty store for events like these. An existing store is not overwritten.
 
         events: a DataFrame, batch or streaming, whose session's time zone is taken over; or an
             Arrow schema, with the time zone in which dates and times without one are read.
+        models: those whose concepts subscriptions may call; their names are kept, not the models.
         """
         root = Path(path).absolute()
         if (root / "CURRENT").exists():
@@ -77,9 +82,11 @@ class SubscriptionStore:
         if isinstance(events, DataFrame):
             timezone = session_timezone(events)
             events = arrow_schema(events.schema, timezone)
+        catalogue = Catalogue(models)
+        catalogue.check(events)
         (root / "segments").mkdir(parents=True)
         (root / "events.schema").write_bytes(events.serialize().to_pybytes())
-        (root / "store.json").write_text(json.dumps({"format": FORMAT, "timezone": timezone}))
+        _write_settings(root, timezone, catalogue.vocabulary)
         VersionFolder(root).publish((), {})
         return cls(root)
 
@@ -92,6 +99,15 @@ class SubscriptionStore:
     def version(self) -> str:
         """The name of the current version."""
         return self._folder.current_name
+
+    def allow(self, models: Sequence[Model]) -> None:
+        """Let subscriptions call the concepts of these models, too."""
+        catalogue = Catalogue(models)
+        catalogue.check(self.schema)
+        with self._folder.writing():
+            known = SubscriptionStore(self.path).vocabulary
+            self.vocabulary = Vocabulary.of([*known.pairs, *catalogue.vocabulary.pairs])
+            _write_settings(self.path, self.timezone, self.vocabulary)
 
     def __len__(self) -> int:
         version = self._folder.current()
@@ -117,7 +133,12 @@ class SubscriptionStore:
         With on_invalid="report" the bad ones are returned and change nothing; the good are added.
         """
         matcher = Matcher.compile(
-            subscriptions, self.schema, timezone=self.timezone, sample=sample, on_invalid=on_invalid
+            subscriptions,
+            self.schema,
+            timezone=self.timezone,
+            sample=sample,
+            on_invalid=on_invalid,
+            concepts=self.vocabulary,
         )
         ids = matcher.subscription_ids
         bad = _places(ids, [error.subscription_id for error in matcher.invalid])
@@ -147,12 +168,19 @@ class SubscriptionStore:
         """The events' columns that matching reads: of one version, or of any that may come."""
         if version_name is None:
             return [field.name for field in self.schema]
-        used = set()
-        for segment in self._folder.version(version_name).segments:
-            used |= {
-                column.path[0] for column in Matcher.load(self._folder.segment(segment)).columns
-            }
+        matchers = self._matchers(version_name)
+        used = {column.path[0] for matcher in matchers for column in matcher.columns}
         return [field.name for field in self.schema if field.name in used]
+
+    def concepts(self, version_name: str | None = None) -> list[Concept]:
+        """The concepts that subscriptions call: of one version, or of the current one."""
+        needs = [matcher.needs for matcher in self._matchers(version_name or self.version)]
+        called = [concept for one in needs if one is not None for concept in one.concepts]
+        return list(dict.fromkeys(called))
+
+    def _matchers(self, version_name: str) -> Iterator[Matcher]:
+        for segment in self._folder.version(version_name).segments:
+            yield Matcher.load(self._folder.segment(segment))
 
     def _publish(self, segments: tuple[str, ...], removed: dict[str, Int32s]) -> None:
         """Merge what has become small against its successors, then publish."""
@@ -164,7 +192,9 @@ class SubscriptionStore:
             total += sizes[kept]
         if kept < len(segments) - 1:
             table = pa.concat_tables([self._live(draft, segment) for segment in segments[kept:]])
-            matcher = Matcher.compile(table, self.schema, timezone=self.timezone)
+            matcher = Matcher.compile(
+                table, self.schema, timezone=self.timezone, concepts=self.vocabulary
+            )
             segments = (*segments[:kept], self._write(matcher, table))
         self._folder.publish(segments, {s: links for s, links in removed.items() if s in segments})
 
@@ -245,21 +275,44 @@ class StoreReader:
         self._segments = {name: loaded[name] for name in version.segments}
         self._version = version
 
+    @property
+    def parts(self) -> list[tuple[Matcher, Bools | None]]:
+        """The segments of the version in use, each with which of its links are alive, or None
+        if all are.
+        """
+        assert self._version is not None
+        found: list[tuple[Matcher, Bools | None]] = []
+        for segment, matcher in self._segments.items():
+            dead = self._version.removed.get(segment)
+            alive = None if dead is None else np.ones(len(matcher), bool)
+            if alive is not None:
+                alive[dead] = False
+            found.append((matcher, alive))
+        return found
+
+    @property
+    def version(self) -> str | None:
+        """The name of the version in use."""
+        return None if self._version is None else self._version.name
+
     def match(self, batch: pa.RecordBatch) -> list[tuple[Int32s, pa.Array]]:
         """Rows and the ids of the subscriptions they match, segment by segment."""
-        assert self._version is not None
         found = []
-        for segment, matcher in self._segments.items():
+        for matcher, alive in self.parts:
             matches = matcher.match(batch)
             rows, links = matches.rows, matches.links
-            dead = self._version.removed.get(segment)
-            if dead is not None:
-                alive = np.ones(len(matcher), bool)
-                alive[dead] = False
+            if alive is not None:
                 rows, links = rows[alive[links]], links[alive[links]]
             if len(rows):
                 found.append((rows, matcher.subscription_ids.take(pa.array(links))))
         return found
+
+
+def _write_settings(root: Path, timezone: str, vocabulary: Vocabulary) -> None:
+    settings = {"format": FORMAT, "timezone": timezone, "concepts": vocabulary.pairs}
+    unfinished = root / "store.json.new"
+    unfinished.write_text(json.dumps(settings))
+    unfinished.replace(root / "store.json")
 
 
 def _in_type(ids: Iterable[object], type_: pa.DataType) -> pa.Array:

@@ -6,21 +6,37 @@ segments are mapped from files: nothing large is pickled, and nothing is loaded 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from caddis.arrays import Int32s
 from caddis.errors import EventError
+from caddis.pipeline.model_reader import ModelReader, OnError
 from caddis.pipeline.store import StoreReader
 
 ROWS_AT_A_TIME = 32_768
 BYTES_AT_A_TIME = 64 << 20
 """Batches are joined up to one of these sizes: an index is gone through once for each."""
 
+Matching = Callable[[pa.RecordBatch, pa.Array], list[tuple[Int32s, pa.Array]]]
+"""From a batch and its keys to rows and the ids of the subscriptions that they match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """How models are used: their folder, the policy's name, and what becomes of failures."""
+
+    folder: str
+    policy: str
+    on_error: OnError
+
+
 _readers: dict[str, StoreReader] = {}
+_model_readers: dict[tuple[str, Models], ModelReader] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +46,40 @@ class MatchOperator:
     columns: the names of the columns that arrive; Spark's own names for them are plain.
     version: the version to match with; None to turn to the current one at each task, which is
     how a streaming match follows new versions without a restart.
+    models: None if no subscription can call one.
     """
 
     store: str
     event_key: str
     columns: tuple[str, ...]
     version: str | None
+    models: Models | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The matches of one task's events."""
-        reader = _readers.setdefault(self.store, StoreReader(Path(self.store)))
-        reader.use(self.version)
+        store = _readers.setdefault(self.store, StoreReader(Path(self.store)))
+        if self.models is None:
+            store.use(self.version)
+            yield from self._matches(batches, lambda batch, _: store.match(batch))
+            return
+        key = (self.store, self.models)
+        if key not in _model_readers:
+            used = self.models
+            _model_readers[key] = ModelReader(store, Path(used.folder), used.policy, used.on_error)
+        reader = _model_readers[key]
+        reader.begin(self.version)
+        yield from self._matches(batches, reader.match)
+        reader.finish()
+
+    def _matches(
+        self, batches: Iterator[pa.RecordBatch], match: Matching
+    ) -> Iterator[pa.RecordBatch]:
         keys = _KeyCheck(self.event_key)
         for arrived in joined(batches):
             batch = arrived.rename_columns(list(self.columns))
             key = batch.column(self.event_key)
             keys.see(key)
-            for rows, ids in reader.match(batch):
+            for rows, ids in match(batch, key):
                 found = {self.event_key: key.take(pa.array(rows)), "subscription_id": ids}
                 yield pa.record_batch(found)
         keys.finish()

@@ -1,0 +1,193 @@
+"""Matching with models: cheap predicates first, then as few models as can be.
+
+    batch ─matchers─▶ candidate clauses ─┬─ nothing more to ask ─▶ matches
+                                         └─ graphs ─rounds─▶ answers ─▶ matches
+
+Events with open clauses are decided some dozens at first and then more at a time, and after each
+slice the statistics learn from what ran, so that a plan made on guesses does not last. No event
+without a candidate clause touches a model, nor does one whose candidates need none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Bools, Int32s
+from caddis.language import Concept
+from caddis.matching import Matcher
+from caddis.matching.decide_kernels import in_row_order
+from caddis.models import Asker, Catalogue, Marks, Reading, Statistics, Tally, concept
+from caddis.ordering.deciding import BatchRun, EventProblem, Watch
+from caddis.ordering.demand import GONE, Demand
+from caddis.ordering.planning import Planner
+from caddis.ordering.policies import DEFAULT, policy_named
+
+FIRST_SLICE, LARGEST_SLICE = 32, 1024
+"""Events that are decided together: so many at first, and twice as many each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a batch."""
+
+    rows: Int32s
+    links: Int32s
+    """Pairs, each once, rows ascending; links are numbered through all matchers."""
+    known: Marks
+    """By row and concept of the executor: what was learnt, or was known before."""
+    tallies: tuple[Tally, ...]
+    """By reading of the executor."""
+    problems: tuple[EventProblem, ...]
+
+
+class Executor:
+    """Decides which links a batch's rows satisfy, with models.
+
+    matchers: one for each part of the subscriptions; link i of a part is number i from that part's
+        offset on.
+    alive: by part, which of its links are to be matched; None for all.
+    statistics: what is believed of the models; it learns from every batch.
+
+    >>> @concept(reads="title")
+    ... def shouts(title):
+    ...     return title.isupper()
+    >>> schema = pa.schema([("city", pa.string()), ("title", pa.string())])
+    >>> wheres = ["city = 'Galway' AND shouts(title)", "NOT shouts(title)"]
+    >>> table = pa.table({"subscription_id": ["ann", "bo"], "where": wheres})
+    >>> catalogue = Catalogue([shouts])
+    >>> matcher = Matcher.compile(table, schema, concepts=catalogue.vocabulary)
+    >>> asker = Asker(cache=None, clock=time.perf_counter)
+    >>> executor = Executor([matcher], catalogue, statistics=Statistics(), asker=asker)
+    >>> batch = pa.record_batch({"city": ["Galway", "Cork"], "title": ["SALE", None]}, schema)
+    >>> outcome = executor.match(batch)
+    >>> outcome.rows.tolist(), outcome.links.tolist(), outcome.tallies[0].runs
+    ([0], [0], 1)
+    """
+
+    def __init__(
+        self,
+        matchers: Sequence[Matcher],
+        catalogue: Catalogue,
+        *,
+        statistics: Statistics,
+        asker: Asker,
+        policy: str = DEFAULT,
+        alive: Sequence[Bools | None] = (),
+    ) -> None:
+        self.matchers = tuple(matchers)
+        self.demand = Demand.of(self.matchers, alive)
+        self.assignment = catalogue.assign(self.demand.concepts, _declared_cost)
+        self.policy = policy_named(policy)
+        self.statistics = statistics
+        self.planner = Planner(self.demand, self.assignment, self.policy, statistics)
+        self._asker = asker
+        self._slice_size = FIRST_SLICE
+        several = np.zeros(int(self.demand.link_offsets[-1]), bool)
+        several[self.demand.shares] = True
+        self._several = several if several.any() else np.zeros(0, bool)
+
+    @property
+    def concepts(self) -> tuple[Concept, ...]:
+        """What the subscriptions ask of models."""
+        return self.demand.concepts
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The models that answer, each set to the column that it reads."""
+        return self.assignment.readings
+
+    def match(
+        self,
+        batch: pa.RecordBatch,
+        *,
+        known: Marks | None = None,
+        keys: pa.Array | None = None,
+        watch: Watch | None = None,
+    ) -> Outcome:
+        """Which rows satisfy which links.
+
+        known: by row and concept, what is known already; UNASKED where nothing is.
+        keys: what to call the rows in an error.
+        """
+        run = BatchRun(
+            batch, self.demand, self.assignment, self._asker, known=known, keys=keys, watch=watch
+        )
+        rows, clauses = self.candidates(batch)
+        is_open = np.zeros(batch.num_rows, bool)
+        is_open[rows[self.demand.of_clause[clauses] >= 0]] = True
+        later = is_open[rows]
+        found = [(rows[~later], clauses[~later])]
+        for some, wanted in self._slices(rows[later], clauses[later]):
+            holds = run.decide(some, wanted, self.policy, self.planner.plan)
+            found.append((some[holds], wanted[holds]))
+            for reading, tally in zip(self.readings, run.last, strict=True):
+                self.statistics.learn(reading, tally)
+            self.planner.reconsider(self.statistics, some, wanted)
+        pairs = self._links(found, batch.num_rows)
+        return Outcome(*pairs, run.known, tuple(run.tallies), tuple(run.problems))
+
+    def candidates(self, batch: pa.RecordBatch) -> tuple[Int32s, Int32s]:
+        """Rows and the clauses of the demand whose predicates they satisfy, rows ascending."""
+        all_rows, all_clauses = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+        for matcher, offset in zip(self.matchers, self.demand.offsets, strict=False):
+            found = matcher.candidates(batch)
+            all_rows.append(found.rows)
+            all_clauses.append(found.clauses + np.int32(offset))
+        rows, clauses = np.concatenate(all_rows), np.concatenate(all_clauses)
+        alive = self.demand.of_clause[clauses] != GONE
+        rows, clauses = rows[alive], clauses[alive]
+        order = np.argsort(rows, kind="stable") if len(self.matchers) > 1 else slice(None)
+        return rows[order], clauses[order]
+
+    def _slices(self, rows: Int32s, clauses: Int32s) -> Iterator[tuple[Int32s, Int32s]]:
+        """The pairs of some events, then of some more."""
+        firsts = np.append(np.flatnonzero(np.diff(rows, prepend=-1)), len(rows))
+        begin = 0
+        while begin < len(firsts) - 1:
+            end = min(begin + self._slice_size, len(firsts) - 1)
+            yield rows[firsts[begin] : firsts[end]], clauses[firsts[begin] : firsts[end]]
+            begin = end
+            self._slice_size = min(2 * self._slice_size, LARGEST_SLICE)
+
+    def _links(self, found: Sequence[tuple[Int32s, Int32s]], rows: int) -> tuple[Int32s, Int32s]:
+        """The links of satisfied pairs, each once a row."""
+        row, clause = (np.concatenate(some) for some in zip(*found, strict=True))
+        starts = self.demand.link_starts
+        counts = starts[clause + 1] - starts[clause]
+        nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        links = self.demand.links[np.repeat(starts[clause], counts) + nth]
+        pairs = np.stack([np.repeat(row, counts), links], axis=1).astype(np.int32)
+        return in_row_order(pairs, rows, self._several)
+
+
+def _declared_cost(reading: Reading) -> float:
+    """Who answers must not hang on what was measured."""
+    return reading.model.cost
+
+
+@cache
+def warm_up() -> None:
+    """Compile the kernels, if this machine has not yet: a minute once, then milliseconds."""
+
+    @concept(answers=["one", "two"])
+    def both(_: str) -> list[bool]:
+        return [True, False]
+
+    @concept()
+    def three(_: str) -> bool:
+        return True
+
+    catalogue = Catalogue([both, three])
+    schema = pa.schema([("text", pa.string())])
+    wheres = ["one(text) AND NOT two(text)", "three(text) OR two(text)"]
+    table = pa.table({"subscription_id": [0, 1], "where": wheres})
+    matcher = Matcher.compile(table, schema, concepts=catalogue.vocabulary)
+    asker = Asker(cache=None, clock=time.perf_counter)
+    executor = Executor([matcher], catalogue, statistics=Statistics(), asker=asker)
+    executor.match(pa.record_batch({"text": ["a"]}, schema))

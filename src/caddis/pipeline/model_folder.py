@@ -1,0 +1,139 @@
+"""What the workers of a match share about its models: a folder beside the subscriptions.
+
+    models.pickle       the models, by reference: what is large in them lies in files of its own
+    statistics.json     what they were seen to cost and answer, seeded from a file and saved there
+    tallies.json        what they did, task by task added up
+    problems.jsonl      events that a model could not read or failed on, the first of them
+
+A worker reads the statistics when a task begins, and adds its own tallies when the task ends, under
+a lock: so what one partition learnt serves the next, on whatever worker it runs.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pyspark import cloudpickle
+
+from caddis.errors import IndexFolderError
+from caddis.models import Catalogue, Model, Reading, Statistics, Tally
+
+MODELS, STATISTICS, TALLIES, PROBLEMS = (
+    "models.pickle",
+    "statistics.json",
+    "tallies.json",
+    "problems.jsonl",
+)
+KEPT_PROBLEMS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedProblem:
+    """Why an event has no answer from a model."""
+
+    event: object
+    column: str
+    model: str
+    reason: str
+    failed: bool
+
+
+class ModelFolder:
+    """A folder that the driver makes and workers read and add to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path, models: Sequence[Model], statistics: Path | None) -> ModelFolder:
+        """A new folder for some models.
+
+        statistics: a file in place of the folder's own; it need not exist yet.
+        """
+        path.mkdir(parents=True)
+        shipped = [model.by_reference(str(path)) for model in models]
+        (path / MODELS).write_bytes(cloudpickle.dumps(shipped))  # type: ignore[no-untyped-call]
+        seed = statistics or path / STATISTICS
+        if not seed.exists():
+            Statistics().save(seed)
+        Statistics.load(seed)
+        (path / "settings.json").write_text(json.dumps({"statistics": str(seed)}))
+        return cls(path)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The models, loaded once a process."""
+        try:
+            return Catalogue(cloudpickle.loads((self.path / MODELS).read_bytes()))
+        except FileNotFoundError:
+            raise IndexFolderError(
+                f"{self.path} is gone, or this machine does not see it: it must lie where the "
+                "driver and every worker can read and write it"
+            ) from None
+
+    @cached_property
+    def statistics_path(self) -> Path:
+        """Where the statistics are kept."""
+        return Path(json.loads((self.path / "settings.json").read_text())["statistics"])
+
+    def statistics(self) -> Statistics:
+        """What is known by now."""
+        return Statistics.load(self.statistics_path)
+
+    def add(
+        self,
+        readings: Sequence[Reading],
+        tallies: Sequence[Tally],
+        problems: Sequence[KeyedProblem],
+    ) -> None:
+        """Add what one task did."""
+        with self._locked(self.statistics_path):
+            statistics = self.statistics()
+            for reading, tally in zip(readings, tallies, strict=True):
+                statistics.learn(reading, tally)
+            statistics.save(self.statistics_path)
+        with self._locked(self.path / TALLIES):
+            all_ = self.tallies()
+            for reading, tally in zip(readings, tallies, strict=True):
+                all_[reading.name] = all_.get(reading.name, Tally()) + tally
+            _replace(self.path / TALLIES, {name: one.to_json() for name, one in all_.items()})
+            self._keep(problems)
+
+    def tallies(self) -> dict[str, Tally]:
+        """By reading's name: what it did in all tasks that have ended."""
+        path = self.path / TALLIES
+        plain = json.loads(path.read_text()) if path.exists() else {}
+        return {name: Tally.from_json(one) for name, one in plain.items()}
+
+    def problems(self) -> list[KeyedProblem]:
+        """The first events that models could not read or failed on."""
+        path = self.path / PROBLEMS
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [KeyedProblem(**json.loads(line)) for line in lines]
+
+    def _keep(self, problems: Sequence[KeyedProblem]) -> None:
+        if not problems:
+            return
+        room = KEPT_PROBLEMS - len(self.problems())
+        with (self.path / PROBLEMS).open("a") as lines:
+            for problem in problems[: max(0, room)]:
+                lines.write(json.dumps(asdict(problem), default=str) + "\n")
+
+    @contextmanager
+    def _locked(self, file: Path) -> Iterator[None]:
+        with file.with_name(f".{file.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _replace(path: Path, plain: object) -> None:
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_text(json.dumps(plain))
+    unfinished.replace(path)
