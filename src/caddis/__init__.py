@@ -9,6 +9,8 @@ answers at once.
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,10 @@ __all__ = [
     "models",
 ]
 __version__ = "0.1.0"
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+"""A session reads it when it starts, which may be before anything of Caddis is used; Spark would
+otherwise start whatever `python3` a worker finds, which may lack Caddis."""
 
 _HOMES = {
     "Matcher": "caddis.matching",
