@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from caddis import Matcher, Matches
 from caddis.errors import InvalidSubscriptions, SubscriptionTableError
+from caddis.language import Vocabulary
 from tests.oracle.clauses import Clauses
 from tests.oracle.events import random_batch, random_schema
 
@@ -393,7 +394,9 @@ def test_a_concept_is_refused_by_name_until_there_are_models():
     with pytest.raises(InvalidSubscriptions) as problem:
         compiled("price = 90 AND NOT Beach(photo)")
     (error,) = problem.value.errors
-    assert error.problem == "unknown concept 'beach': a concept needs a model, and no models are given"
+    assert error.problem == (
+        "unknown concept 'beach': a concept needs a model, and no models are given"
+    )
 
 
 def test_a_concept_in_one_clause_of_an_or_refuses_the_whole_subscription():
@@ -403,9 +406,9 @@ def test_a_concept_in_one_clause_of_an_or_refuses_the_whole_subscription():
 
 
 def test_a_concept_that_cannot_matter_is_no_obstacle():
-    assert pairs(compiled("FALSE AND beach(photo)", "TRUE OR beach(photo)").match(CITIES)) == {
-        (row, 1) for row in range(5)
-    }
+    beach = Vocabulary.of([("beach", None)])
+    matcher = compiled("FALSE AND beach(photo)", "TRUE OR beach(photo)", concepts=beach)
+    assert pairs(matcher.match(CITIES)) == {(row, 1) for row in range(5)}
 
 
 # -- tables that cannot be used

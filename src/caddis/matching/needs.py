@@ -11,11 +11,13 @@ A clause that asks for a concept and its contrary is never true and does not get
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 
 import numpy as np
 
-from caddis.arrays import Bools, Int32s, Int64s
+from caddis.arrays import Bools, Int32s
 from caddis.language import ClauseTable, Concept
 
 NOTHING = -1
@@ -50,53 +52,43 @@ def split(table: ClauseTable) -> tuple[ClauseTable, Needs | None]:
     if not np.any(is_concept):
         return table, None
     concepts, literal_of = _numbered(table, is_concept)
-    cheap = (np.cumsum(~is_concept) - 1).astype(np.int64)
-    clauses, needs = _Distinct(), _Distinct()
-    owners: list[list[int]] = []
+    cheap_of = (np.cumsum(~is_concept) - 1).tolist()
+    # Python's own small sets and tuples are several times as quick here as arrays of two or three.
+    clauses: dict[tuple[int, ...], int] = {}
+    needs: dict[tuple[int, ...], int] = {}
+    owners: list[set[int]] = []
     of_clause: list[int] = []
-    for link, begin, end in zip(table.owner, table.starts[:-1], table.starts[1:], strict=True):
-        members = table.members[begin:end]
-        asks = is_concept[members]
-        literals = np.unique(literal_of[members[asks]])
-        if _contradicts(literals):
+    members, starts = table.members.tolist(), table.starts.tolist()
+    for link, begin, end in zip(table.owner.tolist(), starts[:-1], starts[1:], strict=True):
+        asked = sorted({literal_of[one] for one in members[begin:end] if literal_of[one] >= 0})
+        if _contradicts(asked):
             continue
-        need = needs.number(literals) if len(literals) else NOTHING
-        clause = clauses.number(np.append(np.sort(cheap[members[~asks]]), need))
+        need = needs.setdefault(tuple(asked), len(needs)) if asked else NOTHING
+        cheap = sorted(cheap_of[one] for one in members[begin:end] if literal_of[one] < 0)
+        clause = clauses.setdefault((need, *cheap), len(clauses))
         if clause == len(owners):
-            owners.append([])
+            owners.append(set())
             of_clause.append(need)
-        owners[clause].append(int(link))
-    links = [np.unique(some) for some in owners]
-    starts, members = _flat([key[:-1] for key in clauses.keys])
+        owners[clause].add(link)
+    first, flat = _flat([key[1:] for key in clauses])
     joined = replace(
         table,
         predicates=[p for p in table.predicates if not isinstance(p, Concept)],
         owner=np.arange(len(owners), dtype=np.int32),
-        starts=starts.astype(np.int64),
-        members=members,
+        starts=first.astype(np.int64),
+        members=flat,
     )
-    return joined, Needs(concepts, np.array(of_clause, np.int32), *_flat(links), *_flat(needs.keys))
+    links = [sorted(some) for some in owners]
+    return joined, Needs(
+        concepts, np.array(of_clause, np.int32), *_flat(links), *_flat(list(needs))
+    )
 
 
-class _Distinct:
-    """Arrays by number, each once."""
-
-    def __init__(self) -> None:
-        self.keys: list[Int64s] = []
-        self._numbers: dict[bytes, int] = {}
-
-    def number(self, key: Int64s) -> int:
-        number = self._numbers.setdefault(key.tobytes(), len(self.keys))
-        if number == len(self.keys):
-            self.keys.append(key)
-        return number
-
-
-def _numbered(table: ClauseTable, is_concept: Bools) -> tuple[list[Concept], Int64s]:
-    """The distinct concepts, and by predicate the literal that it is."""
+def _numbered(table: ClauseTable, is_concept: Bools) -> tuple[list[Concept], list[int]]:
+    """The distinct concepts, and by predicate the literal that it is, or -1."""
     numbers: dict[Concept, int] = {}
-    literal_of = np.full(len(table.predicates), -1, np.int64)
-    for at in map(int, np.flatnonzero(is_concept)):
+    literal_of = [-1] * len(table.predicates)
+    for at in np.flatnonzero(is_concept).tolist():
         concept = table.predicates[at]
         assert isinstance(concept, Concept)
         number = numbers.setdefault(replace(concept, negated=False), len(numbers))
@@ -104,16 +96,16 @@ def _numbered(table: ClauseTable, is_concept: Bools) -> tuple[list[Concept], Int
     return list(numbers), literal_of
 
 
-def _contradicts(literals: Int64s) -> bool:
+def _contradicts(literals: list[int]) -> bool:
     """Whether ascending literals hold a concept and its contrary."""
-    return bool(np.any(literals[1:] >> 1 == literals[:-1] >> 1))
+    return any(one >> 1 == other >> 1 for one, other in pairwise(literals))
 
 
-def _flat(arrays: list[Int64s]) -> tuple[Int32s, Int32s]:
-    """Where each array starts, with the end, and all of them in one."""
-    starts = np.zeros(len(arrays) + 1, np.int32)
-    np.cumsum([len(array) for array in arrays], out=starts[1:])
-    flat = np.concatenate([np.zeros(0, np.int64), *arrays]).astype(np.int32)
+def _flat(rows: Sequence[Sequence[int]]) -> tuple[Int32s, Int32s]:
+    """Where each row starts, with the end, and all of them in one."""
+    starts = np.zeros(len(rows) + 1, np.int32)
+    np.cumsum([len(row) for row in rows], out=starts[1:])
+    flat = np.array(list(chain.from_iterable(rows)), np.int32)
     for array in (starts, flat):
         array.flags.writeable = False
     return starts, flat
