@@ -3,8 +3,8 @@
     matches = caddis.match(events, subscriptions, models=[...])
 
 `concept` makes a model of a Python function; `caddis.models` has others. `Matcher` is the same
-without Spark and without models. All are imported when they are first used, so that the command line
-answers at once.
+without Spark and without models. All are imported when they are first used, so that the command
+line answers at once.
 """
 
 from __future__ import annotations

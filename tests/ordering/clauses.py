@@ -1,7 +1,7 @@
 """Random WHERE texts over cheap predicates and concepts, with what each means of an event.
 
-A picture is a text of digits and dashes: character i is what a model sees of concept i, '1' for yes,
-'0' for no, '-' for what it cannot tell.
+A picture is a text of digits and dashes: character i is what a model sees of concept i, '1' for
+yes, '0' for no, '-' for what it cannot tell.
 """
 
 from __future__ import annotations

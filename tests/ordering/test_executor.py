@@ -286,10 +286,9 @@ def test_after_a_drift_the_model_that_refutes_more_comes_first():
     for _ in range(3):
         after = executor.match(stream(rng, 2000, (0.9, 0.1)))
     assert after.tallies[1].runs > 5 * after.tallies[0].runs
-    assert executor.statistics.selectivity(executor.readings[0], "c0") == pytest.approx(
-        0.9, abs=0.1
-    )
-    assert executor.statistics.cost(executor.readings[1]) == pytest.approx(12, rel=0.05)
+    one, other = executor.readings
+    assert executor.statistics.selectivity(one, "c0") == pytest.approx(0.9, abs=0.1)
+    assert executor.statistics.cost(other) == pytest.approx(12, rel=0.05)
 
 
 def test_a_plan_is_not_changed_for_nothing():
