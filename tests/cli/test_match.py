@@ -1,5 +1,6 @@
 """What `caddis match` refuses before Spark is started."""
 
+import pyarrow as pa
 import pytest
 
 CALL = ("match", "--events", "offers.jsonl", "--subscriptions", "wishes.jsonl", "--out", "out")
@@ -18,6 +19,9 @@ CALL = ("match", "--events", "offers.jsonl", "--subscriptions", "wishes.jsonl", 
         (("--stream",), "offers.jsonl is a file; a stream watches a folder"),
         (("--stream", "--events", "empty", "--format", "csv"), "give them with --schema"),
         (("--events", "empty"), "Say it with --format"),
+        (("--models", "nowhere.py"), "nowhere.py: there is no such file"),
+        (("--models", "efficientnet"), "did you mean 'efficientnet-lite"),
+        (("--policy", "foresite"), "did you mean 'foresight'?"),
         (("--subscriptions", "wrong.csv"), "no column 'where', only subscription_id, wher"),
     ],
 )
@@ -31,3 +35,18 @@ def test_a_mistake_is_one_sentence_and_writes_nothing(caddis, market, more, comp
     [complained] = [line for line in said.stderr.splitlines() if not line.startswith("✓")]
     assert complaint in complained
     assert sorted(path.name for path in market.iterdir()) == before
+
+
+def test_a_store_whose_subscriptions_call_models_needs_them(caddis, market):
+    import caddis as package
+
+    @package.concept(reads="city")
+    def far(city):
+        return city == "Cork"
+
+    schema = pa.schema([("event_id", pa.int64()), ("city", pa.string())])
+    store = package.SubscriptionStore.create("store", schema, models=[far])
+    store.add(pa.table({"subscription_id": [1], "where": ["far(city)"]}))
+    said = caddis(*CALL, "--subscriptions", "store")
+    assert said.exit_code == 1
+    assert "these subscriptions call models (far); name some with --models" in said.stderr

@@ -31,6 +31,24 @@ OFFERS = pa.table(
 WISHES = (
     "subscription_id,where\nann,city = 'Galway' AND price < 200\nbo,price IS NULL OR price = 90\n"
 )
+CALLING = (
+    "subscription_id,where\nann,city = 'Galway' AND dear(price)\n"
+    "bo,city = 'Cork' AND NOT dear(price) OR city = 'Galway' AND price IS NULL\n"
+)
+MODELS = """
+import caddis
+
+LIMIT = 100
+
+def is_above(price):
+    if price < LIMIT:
+        raise LookupError("nobody knows")
+    return True
+
+@caddis.concept(reads="price", cost=0.1)
+def dear(price):
+    return is_above(price)
+"""
 MATCHES = {(1, "ann"), (2, "bo"), (3, "bo")}
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 STARTING = [sys.executable, "-c", "from caddis.cli import main; main()"]
@@ -147,6 +165,56 @@ def test_a_stream_goes_on_where_it_ended_and_follows_a_store(caddis, market):
     assert (third["events"], third["matches"], third["batches"]) == (3, 3, 1)
     afresh = json.loads(caddis(*stream, "--overwrite").stdout)
     assert (afresh["events"], afresh["matches"]) == (6, 6)
+
+
+def test_a_file_s_models_run_on_spark_and_are_told_of(caddis, market):
+    (market / "models.py").write_text(MODELS)
+    (market / "wishes.csv").write_text(CALLING)
+    calling = [*arguments(), "--models", "models.py", "--statistics", "seen.json"]
+    said = caddis(*calling)
+    assert said.exit_code == 0, said.output
+    assert found("out") == {(1, "ann"), (3, "bo")}
+    assert re.search(r"^dear\(price\) +2 +0 +0 +0 +1 ", said.stdout, re.MULTILINE)
+    assert re.search(r"problems +1 +events without an answer .*\n? *out/_problems", said.stdout)
+    [problem] = Path("out/_problems.jsonl").read_text().splitlines()
+    assert json.loads(problem) == {
+        "event": 2,
+        "column": "price",
+        "model": "dear",
+        "reason": "LookupError: nobody knows",
+        "failed": True,
+    }
+    assert json.loads(Path("seen.json").read_text())["readings"]
+
+
+def test_a_stream_with_models_adds_its_problems_to_the_list(caddis, market):
+    (market / "models.py").write_text(MODELS)
+    (market / "wishes.csv").write_text(CALLING)
+    (market / "inbox").mkdir()
+    stream = [*arguments(events="inbox"), "--stream", "--once", "--models", "models.py", "--json"]
+    for name in ("a", "b"):
+        pq.write_table(OFFERS, f"inbox/{name}.parquet")
+        summary = json.loads(caddis(*stream).stdout)
+        assert (summary["problems"], summary["models"][0]["failed"]) == (1, 1)
+    assert len(Path("out/_problems.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("more", [[], ["--on-invalid", "report"]])
+def test_subscriptions_that_call_models_ask_for_the_option(caddis, market, more):
+    (market / "wishes.csv").write_text(CALLING)
+    said = caddis(*arguments(), *more)
+    invalid = Path("out/_invalid.jsonl")
+    told = invalid.read_text() if more else said.stderr
+    assert "no models are given; name some with --models" in told
+
+
+def test_a_model_that_fails_stops_the_match_if_it_shall(caddis, market):
+    (market / "models.py").write_text(MODELS)
+    (market / "wishes.csv").write_text(CALLING)
+    said = caddis(*arguments(), "--models", "models.py", "--on-error", "raise")
+    assert said.exit_code == 1
+    assert "the model 'dear' failed on event 2: LookupError: nobody knows" in said.stderr
+    assert not Path("out").exists()
 
 
 def test_the_demo_shows_who_got_what(caddis):

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from caddis.cli.json_lines import naming_bad_lines
+from caddis.cli.model_summary import ModelSummary, ProblemList
 from caddis.cli.order import Order, Prepared, compiled, look_at_events, prepare, start_spark
 from caddis.cli.output import (
     INVALID,
@@ -34,6 +35,7 @@ class BatchSummary:
     format: str
     matching_seconds: float
     seconds: float
+    models: ModelSummary
 
     @property
     def invalid_path(self) -> Path | None:
@@ -54,6 +56,7 @@ class BatchSummary:
             "seconds": round(self.seconds, 3),
             "matching_seconds": round(self.matching_seconds, 3),
             "events_per_second": round(self.events / self.matching_seconds, 1),
+            **self.models.as_json(self.out),
         }
 
     def show(self, console: Console) -> None:
@@ -65,9 +68,22 @@ class BatchSummary:
             ("events", f"{self.events:,}", ""),
             ("matches", f"{self.matches:,}", f"{files} of {self.format} in {self.out}"),
             ("subscriptions", f"{self.subscriptions:,}", invalid),
+            *self.models.rows(self.out),
             ("events/s", rate(self.events, self.matching_seconds), speed),
         ]
         show_rows(console, rows)
+        self.models.show(console)
+
+
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    """What lies in the staging folder, and how it came there."""
+
+    events: int
+    matches: int
+    seconds: float
+    invalid: int
+    models: ModelSummary
 
 
 def match_once(order: Order, job: Job) -> BatchSummary:
@@ -76,26 +92,23 @@ def match_once(order: Order, job: Job) -> BatchSummary:
     check_free(order.out, overwrite=order.overwrite)
     prepared = prepare(order, job)
     staging = job.resources.enter_context(staging_folder(order.out))
-    events, matches, invalid, seconds = _match(order, prepared, staging, job)
-    if invalid:
-        write_invalid(staging, invalid)
+    matched = _match(order, prepared, staging, job)
     publish(staging, order.out)
     return BatchSummary(
-        events=events,
-        matches=matches,
+        events=matched.events,
+        matches=matched.matches,
         subscriptions=prepared.count,
-        invalid=len(invalid),
+        invalid=matched.invalid,
         out=order.out,
         format=order.matches_format,
-        matching_seconds=seconds,
+        matching_seconds=matched.seconds,
         seconds=time.monotonic() - began,
+        models=matched.models,
     )
 
 
-def _match(
-    order: Order, prepared: Prepared, staging: Path, job: Job
-) -> tuple[int, int, list[tuple[object, str]], float]:
-    """Events, matches, invalid subscriptions, and the seconds that the matching took."""
+def _match(order: Order, prepared: Prepared, staging: Path, job: Job) -> _Matched:
+    """Match into the staging folder, and list beside the matches what went wrong."""
     spark = start_spark(order.master, order.timezone, job)
     from caddis.pipeline.failures import spark_failures
     from caddis.pipeline.files import read_events, write_matches
@@ -104,12 +117,15 @@ def _match(
     events_seen, matches_seen = RowCount(), RowCount()
     with naming_bad_lines(order.events, prepared.format), spark_failures():
         events = look_at_events(order, prepared, spark, read_events, job)
-        matches, invalid = compiled(order, prepared, events_seen.of(events), job)
+        ready = compiled(order, prepared, events_seen.of(events), job)
         with (
             job.screen.step("Matching") as step,
             watching_tasks(spark, lambda done, all_: step.tell(f"{done}/{all_} tasks", done, all_)),
         ):
-            write_matches(matches_seen.of(matches), staging, order.matches_format)
+            write_matches(matches_seen.of(ready.matches), staging, order.matches_format)
             step.done = f"{events_seen.rows:,} events matched"
             seconds = step.seconds
-    return events_seen.rows, matches_seen.rows, invalid, seconds
+    if ready.invalid:
+        write_invalid(staging, ready.invalid)
+    models = ProblemList(staging).update(ready.report)
+    return _Matched(events_seen.rows, matches_seen.rows, seconds, len(ready.invalid), models)

@@ -20,6 +20,8 @@ EXAMPLES = """
   caddis match --events offers/ --subscriptions wishes.jsonl --out found.csv
 
   caddis match --stream --events inbox/ --subscriptions store/ --out found
+
+  caddis match --events e.csv --subscriptions s.csv --out found --models m.py
 """
 
 Events = Annotated[
@@ -54,9 +56,6 @@ OutFormat = Annotated[
     typer.Option(
         metavar="FORMAT", help="The matches' format; otherwise as --out is named, or parquet."
     ),
-]
-EventKey = Annotated[
-    str, typer.Option(metavar="COLUMN", help="The column that is the events' key.")
 ]
 OnInvalid = Annotated[
     Literal["raise", "report"],
@@ -111,11 +110,15 @@ def command(
     format_: InFormat = None,
     out_format: OutFormat = None,
     schema: options.Schema = None,
-    event_key: EventKey = "event_id",
+    event_key: options.EventKey = "event_id",
     on_invalid: OnInvalid = "raise",
     overwrite: Overwrite = False,
     timezone: options.Timezone = "UTC",
     as_json: options.AsJson = False,
+    models: options.Models = None,
+    policy: options.Policy = None,
+    on_error: options.OnError = "unknown",
+    statistics: options.Statistics = None,
     stream: Stream = False,
     once: Once = False,
     checkpoint: Checkpoint = None,
@@ -150,6 +153,10 @@ def command(
         index_dir=index_dir,
         checkpoint=checkpoint,
         once=once,
+        models=tuple(models or ()),
+        policy=policy,
+        on_error=on_error,
+        statistics=statistics,
     )
     if stream:
         run(lambda job: match_stream(order, job), as_json=as_json)

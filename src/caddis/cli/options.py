@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 import typer
@@ -32,6 +33,46 @@ Schema = Annotated[
     typer.Option(
         metavar="DDL",
         help="The events' columns, as in 'event_id BIGINT, city STRING, price DECIMAL(10,2)'.",
+    ),
+]
+EventKey = Annotated[
+    str, typer.Option(metavar="COLUMN", help="The column that is the events' key.")
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SPEC",
+        help="What answers concepts such as dog(photo): efficientnet-lite0 (1, 2), a Python file "
+        "with models in it, or a module. May be given several times.",
+        rich_help_panel="Models",
+        show_default=False,
+    ),
+]
+Policy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="How models are ordered, such as foresight (the default) or run-all. What is found "
+        "does not depend on it, only what it costs.",
+        rich_help_panel="Models",
+        show_default=False,
+    ),
+]
+OnError = Annotated[
+    Literal["unknown", "raise"],
+    typer.Option(
+        metavar="WHAT",
+        help="If a model fails on an event: its answer is unknown, and told in _problems.jsonl "
+        "below --out; or raise an error.",
+        rich_help_panel="Models",
+    ),
+]
+Statistics = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What models were seen to cost and answer: read if it is there, kept up to date.",
+        rich_help_panel="Models",
     ),
 ]
 

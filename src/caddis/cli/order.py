@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
 from caddis.cli.java import require_java
+from caddis.cli.models import load_models, naming_the_option, naming_the_option_in
 from caddis.cli.options import checked_timezone
 from caddis.cli.paths import FileFormat, data_files, existing, format_of, named_format
 from caddis.cli.running import Job, debugging
 from caddis.cli.summary import count
-from caddis.errors import EventError, SubscriptionTableError
+from caddis.errors import EventError, InvalidSubscriptions, ModelError, SubscriptionTableError
 
 if TYPE_CHECKING:
-    from caddis.pipeline import SubscriptionStore
+    from caddis.models import Model
+    from caddis.pipeline import ModelReport, SubscriptionStore
     from caddis.pipeline.files import DataFrame, SparkSession
 
     EventReader = Callable[[SparkSession, Path, FileFormat, pa.Schema | None], DataFrame]
@@ -41,6 +44,10 @@ class Order:
     index_dir: Path | None = None
     checkpoint: Path | None = None
     once: bool = False
+    models: tuple[str, ...] = ()
+    policy: str | None = None
+    on_error: Literal["unknown", "raise"] = "unknown"
+    statistics: Path | None = None
 
     @property
     def matches_format(self) -> FileFormat:
@@ -56,6 +63,17 @@ class Prepared:
     schema: pa.Schema | None
     subscriptions: pa.Table | SubscriptionStore
     count: int
+    models: list[Model]
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Matches to be computed, subscriptions that cannot be used, and what models will have done."""
+
+    matches: DataFrame
+    invalid: list[tuple[object, str]]
+    report: ModelReport
 
 
 def prepare(order: Order, job: Job) -> Prepared:
@@ -72,9 +90,10 @@ def prepare(order: Order, job: Job) -> Prepared:
     with job.screen.step("Reading the subscriptions") as step:
         subscriptions = open_store(order.subscriptions) or read_subscriptions(order.subscriptions)
         step.done = f"{count(len(subscriptions), 'subscription')} read"
+    models, policy = _prepare_models(order, subscriptions)
     if schema is None and not data_files(order.events):
         schema = _schema_of_store(subscriptions, order)
-    return Prepared(format_, schema, subscriptions, len(subscriptions))
+    return Prepared(format_, schema, subscriptions, len(subscriptions), models, policy)
 
 
 def start_spark(master: str, timezone: str, job: Job) -> SparkSession:
@@ -100,24 +119,52 @@ def look_at_events(
     return events
 
 
-def compiled(
-    order: Order, prepared: Prepared, events: DataFrame, job: Job
-) -> tuple[DataFrame, list[tuple[object, str]]]:
-    """The matches to be computed, and the subscriptions that cannot be used."""
-    from caddis.pipeline import match
+def compiled(order: Order, prepared: Prepared, events: DataFrame, job: Job) -> Compiled:
+    """The subscriptions, made ready for these events."""
+    from caddis.pipeline import ModelReport, match
 
+    settings: dict[str, Any] = {
+        "models": prepared.models,
+        "event_key": order.event_key,
+        "index_dir": order.index_dir,
+        "policy": prepared.policy,
+        "on_error": order.on_error,
+        "statistics": order.statistics,
+        "report": (report := ModelReport()),
+    }
+    given = (events, prepared.subscriptions)
     with job.screen.step("Compiling the subscriptions") as step:
         step.done = "Subscriptions compiled"
-        given = (events, prepared.subscriptions)
         if order.on_invalid == "raise":
-            matches = match(*given, event_key=order.event_key, index_dir=order.index_dir)
-            return matches, []
-        result = match(
-            *given, event_key=order.event_key, on_invalid="report", index_dir=order.index_dir
-        )
+            with _naming_the_option():
+                return Compiled(match(*given, **settings), [], report)
+        result = match(*given, on_invalid="report", **settings)
         rows = result.invalid.collect()
         step.done = f"Subscriptions compiled, {len(rows):,} of them invalid"
-    return result.matches, [(row["subscription_id"], row["error"]) for row in rows]
+    invalid = [(row["subscription_id"], naming_the_option(row["error"])) for row in rows]
+    return Compiled(result.matches, invalid, report)
+
+
+@contextmanager
+def _naming_the_option() -> Iterator[None]:
+    try:
+        yield
+    except InvalidSubscriptions as error:
+        raise InvalidSubscriptions(naming_the_option_in(error.errors)) from error
+
+
+def _prepare_models(
+    order: Order, subscriptions: pa.Table | SubscriptionStore
+) -> tuple[list[Model], str]:
+    """The models, loaded, and the policy's name."""
+    from caddis.ordering import DEFAULT, policy_named
+
+    models = load_models(order.models)
+    called = [] if isinstance(subscriptions, pa.Table) else subscriptions.concepts()
+    if called and not models:
+        names = ", ".join(sorted({concept.name for concept in called})[:5])
+        raise ModelError(f"these subscriptions call models ({names}); name some with --models")
+    return models, policy_named(order.policy or DEFAULT).name
 
 
 def _schema_of_store(subscriptions: pa.Table | SubscriptionStore, order: Order) -> pa.Schema:

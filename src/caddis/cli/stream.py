@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from caddis.cli.json_lines import naming_bad_lines
+from caddis.cli.model_summary import ModelSummary, ProblemList
 from caddis.cli.order import Order, Prepared, compiled, look_at_events, prepare, start_spark
 from caddis.cli.output import CHECKPOINT, INVALID, check_free, forget_checkpoint, write_invalid
 from caddis.cli.running import Job
@@ -22,6 +23,7 @@ from caddis.cli.summary import count, rate, show_rows
 from caddis.errors import EventError
 
 if TYPE_CHECKING:
+    from caddis.pipeline import ModelReport
     from caddis.pipeline.progress import MicroBatch, StreamingQuery
 
 
@@ -38,6 +40,7 @@ class StreamSummary:
     events: int = 0
     matches: int = 0
     working_seconds: float = 0.0
+    models: ModelSummary = field(default_factory=ModelSummary)
 
     @property
     def invalid_path(self) -> Path | None:
@@ -64,6 +67,7 @@ class StreamSummary:
             "format": self.format,
             "seconds": round(time.monotonic() - self.began, 3),
             "working_seconds": round(self.working_seconds, 3),
+            **self.models.as_json(self.out),
         }
 
     def show(self, console: Console) -> None:
@@ -75,9 +79,11 @@ class StreamSummary:
             ("events", f"{self.events:,}", ""),
             ("matches", f"{self.matches:,}", f"{self.format} in {self.out}"),
             ("subscriptions", f"{self.subscriptions:,}", invalid),
+            *self.models.rows(self.out),
             ("events/s", rate(self.events, self.working_seconds), working),
         ]
         show_rows(console, rows)
+        self.models.show(console)
 
 
 def match_stream(order: Order, job: Job) -> StreamSummary:
@@ -109,24 +115,28 @@ def _run(
 
     with naming_bad_lines(order.events, prepared.format), spark_failures():
         events = look_at_events(order, prepared, spark, read_event_stream, job)
-        matches, invalid = compiled(order, prepared, counted(events, "events"), job)
-        summary.invalid = len(invalid)
-        if invalid:
-            write_invalid(order.out, invalid)
-        told = counted(matches, "matches")
+        ready = compiled(order, prepared, counted(events, "events"), job)
+        summary.invalid = len(ready.invalid)
+        if ready.invalid:
+            write_invalid(order.out, ready.invalid)
+        told = counted(ready.matches, "matches")
         query = stream_matches(told, order.out, order.matches_format, checkpoint, once=order.once)
         job.resources.callback(query.stop)
         job.so_far = lambda: summary
         if not order.once:
             job.screen.say("Ctrl-C ends it.")
-        _follow(query, f"Watching {order.events}", summary, job)
+        _follow(query, f"Watching {order.events}", summary, ready.report, job)
 
 
-def _follow(query: StreamingQuery, doing: str, summary: StreamSummary, job: Job) -> None:
+def _follow(
+    query: StreamingQuery, doing: str, summary: StreamSummary, report: ModelReport, job: Job
+) -> None:
     from caddis.pipeline.progress import follow
 
+    problems = ProblemList(summary.out)
     with job.screen.step(doing) as step:
         for batch in follow(query):
             summary.add(batch)
+            summary.models = problems.update(report)
             step.tell(f"{summary.events:,} events, {summary.matches:,} matches")
         step.done = f"{summary.events:,} events matched"

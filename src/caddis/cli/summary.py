@@ -28,6 +28,15 @@ def rate(things: int, seconds: float) -> str:
     return f"{float(f'{a_second:.3g}'):,.0f}" if a_second >= 10 else f"{a_second:.1f}"
 
 
+def short(number: float) -> str:
+    """A measured number: a digit behind the point, or two digits of a small one.
+
+    >>> short(1234.56), short(0.012345), short(0.0)
+    ('1,234.6', '0.012', '0')
+    """
+    return f"{number:,.1f}" if number >= 1 else f"{number:.2g}"
+
+
 def show_rows(console: Console, rows: Iterable[tuple[str, str, str]]) -> None:
     """Name, number and remark, one line each."""
     table = Table.grid(padding=(0, 2))
