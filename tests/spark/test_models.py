@@ -12,7 +12,8 @@ from pyspark.sql.types import BooleanType
 
 import caddis
 from caddis.errors import InvalidSubscriptions, ModelError
-from caddis.models import OnnxImages, Statistics, concept, efficientnet_lite
+from caddis.language import Column
+from caddis.models import OnnxImages, Reading, Statistics, concept, efficientnet_lite
 from caddis.ordering import POLICIES
 from caddis.pipeline.failures import spark_failures
 from tests.models.graphs import colour_graph
