@@ -48,7 +48,7 @@ def test_a_file_does_not_stay_among_the_modules_so_that_it_travels_by_value(tmp_
     models = load_models([written(tmp_path, TWO)])
     assert not {name for name in set(sys.modules) - before if "mine" in name}
     Path(tmp_path / "mine.py").unlink()
-    shouts, _ = cloudpickle.loads(cloudpickle.dumps(models))  # type: ignore[no-untyped-call]
+    shouts, _ = cloudpickle.loads(cloudpickle.dumps(models))
     assert shouts("SALE!")
 
 

@@ -72,16 +72,17 @@ def _of_json_lines(file: Path) -> pa.Schema:
 
     options = json.ReadOptions(block_size=FIRST_BYTES)
     with json.open_json(file, read_options=options) as reader:
-        return pa.schema([field.with_type(_times_as_texts(field.type)) for field in reader.schema])
+        return pa.schema([field.with_type(times_as_texts(field.type)) for field in reader.schema])
 
 
-def _times_as_texts(type_: pa.DataType) -> pa.DataType:
+def times_as_texts(type_: pa.DataType) -> pa.DataType:
+    """The type, but strings in place of dates and times."""
     if pa.types.is_temporal(type_):
         return pa.string()
     if pa.types.is_list(type_):
-        return pa.list_(_times_as_texts(type_.value_type))
+        return pa.list_(times_as_texts(type_.value_type))
     if pa.types.is_struct(type_):
-        return pa.struct([field.with_type(_times_as_texts(field.type)) for field in type_])
+        return pa.struct([field.with_type(times_as_texts(field.type)) for field in type_])
     return type_
 
 

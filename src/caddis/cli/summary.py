@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from rich.console import Console
 from rich.table import Table
@@ -46,4 +46,18 @@ def show_rows(console: Console, rows: Iterable[tuple[str, str, str]]) -> None:
     for name, number, remark in rows:
         table.add_row(Text(name), Text(number), Text(remark))
     console.print()
+    console.print(table)
+
+
+def text_table(*names: str, texts: Collection[int] = (0,)) -> Table:
+    """A table of numbers, but for the columns at these places."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for at, name in enumerate(names):
+        table.add_column(name, justify="left" if at in texts else "right", overflow="fold")
+    return table
+
+
+def show_titled(title: str, table: Table, console: Console) -> None:
+    """A table below its title."""
+    console.print(f"\n[bold]{title}[/bold]")
     console.print(table)
