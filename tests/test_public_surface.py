@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import caddis
-from caddis import language, matching
+from caddis import language, matching, models, ordering
 
 SOURCES = Path(caddis.__file__).parent
 
@@ -20,7 +20,9 @@ def loaded_by(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("package", [caddis, language, matching], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "package", [caddis, language, matching, models, ordering], ids=lambda one: one.__name__
+)
 def test_everything_that_a_package_exports_exists(package):
     missing = [name for name in package.__all__ if getattr(package, name, None) is None]
     assert missing == []
@@ -31,9 +33,12 @@ def test_the_public_names_are_these():
         "MatchResult",
         "Matcher",
         "Matches",
+        "ModelReport",
         "SubscriptionStore",
+        "concept",
         "errors",
         "match",
+        "models",
     ]
 
 
@@ -43,7 +48,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_importing_caddis_does_not_load_spark():
-    assert not loaded_by("import caddis, caddis.language, caddis.matching") & {"pyspark", "py4j"}
+    assert not loaded_by("import caddis, caddis.language, caddis.matching, caddis.ordering") & {"pyspark", "py4j"}
 
 
 def test_what_needs_spark_is_loaded_when_it_is_first_used():
