@@ -30,9 +30,15 @@ WHERES = {
     "ann": "city = 'Galway' AND price < 40.5",
     "bo": "at >= '2024-07-01 00:30:00' AND place.n IN (1, 2)",
     "cy": "array_contains(tags, 'sea') OR city IS NULL",
+    "di": "price > 10 AND NOT coastal(city)",
     "bad": "citty = 'Galway'",
 }
 Answers = dict[str, list[list[Any]]]
+
+
+@caddis.concept(reads="city")
+def coastal(city: str) -> bool:
+    return city == "Galway"
 
 
 def events_of(spark: SparkSession) -> DataFrame:
@@ -53,8 +59,10 @@ def answers(spark: SparkSession, folder: Path) -> Answers:
     table = pa.table({"subscription_id": list(WHERES), "where": list(WHERES.values())})
     events_of(spark).repartition(2).write.parquet(str(folder / "events"))
     events = spark.read.parquet(str(folder / "events"))
-    result = caddis.match(events, table, on_invalid="report", index_dir=folder / "index")
-    store = SubscriptionStore.create(folder / "store", events)
+    result = caddis.match(
+        events, table, models=[coastal], on_invalid="report", index_dir=folder / "index"
+    )
+    store = SubscriptionStore.create(folder / "store", events, models=[coastal])
     store.add(table, on_invalid="report")
     return {
         "batch": rows(result.matches),
@@ -67,7 +75,7 @@ def streamed(events: DataFrame, store: SubscriptionStore, folder: Path) -> DataF
     """The matches of a stream over two files, as a sink of files holds them."""
     spark = events.sparkSession
     source = spark.readStream.schema(events.schema).option("maxFilesPerTrigger", 1)
-    matches = caddis.match(source.parquet(str(folder / "events")), store)
+    matches = caddis.match(source.parquet(str(folder / "events")), store, models=[coastal])
     query = (
         matches.writeStream.format("parquet")
         .option("checkpointLocation", str(folder / "checkpoint"))
