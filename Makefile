@@ -8,8 +8,10 @@ PYTHON_IN_VENV := .venv/bin/python
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: setup java ## match a city's marketplace against 100,000 subscriptions
-	@.venv/bin/caddis demo
+demo: setup java ## match a city's marketplace, then a stream of photos with a contact sheet
+	@.venv/bin/caddis demo marketplace
+	@echo
+	@.venv/bin/caddis demo photos --out build/contact-sheet.html
 
 test: setup java ## run every check: style, types, imports, tests, coverage
 	@scripts/test.sh

@@ -29,6 +29,11 @@ def test_the_help_names_every_verb(caddis):
     assert all(f" {verb} " in said for verb in VERBS)
 
 
+def test_defaults_in_brackets_are_shown(caddis):
+    said = caddis("demo", "--help").stdout
+    assert "100,000; photos: 300]" in " ".join(said.replace("│", " ").split())
+
+
 def test_without_arguments_there_is_help(caddis):
     assert "Usage" in caddis().output
 
@@ -45,6 +50,9 @@ def test_the_version_is_the_package_s(caddis):
         (["match", "--events", "x", "--subscriptions", "y", "--out", "z", "--once"], "only for"),
         (["explain", "x", "--limit", "-1"], "--limit"),
         (["demo", "--events", "0"], "--events"),
+        (["demo", "photos", "--events", "5"], "it is not for photos"),
+        (["demo", "--photos", "x"], "it is not for marketplace"),
+        (["demo", "music"], "'music' is not one of"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(caddis, arguments, complaint):

@@ -228,6 +228,19 @@ def test_the_demo_shows_who_got_what(caddis):
     assert max(map(len, said.stdout.splitlines())) <= 80
 
 
+def test_the_demo_of_photos_draws_a_contact_sheet(caddis, tmp_path):
+    sheet = tmp_path / "new" / "sheet.html"
+    some = ["demo", "photos", "--frames", "60", "--subscriptions", "20", "--out", str(sheet)]
+    said = caddis(*some)
+    assert said.exit_code == 0, said.output
+    assert said.stdout.startswith("A picture stream: 60 frames against 20 standing subscriptions")
+    assert re.search(r"launch-watch +rocket\(photo\) OR aircraft\(photo\) +[1-9]", said.stdout)
+    assert re.search(r"^efficientnet_lite0\(photo\) +\d+", said.stdout, re.MULTILINE)
+    html = sheet.read_text()
+    assert html.count("<section>") == 12
+    assert '<span class="yes">rocket</span>' in html
+
+
 def test_the_doctor_runs_a_job_in_a_worker(caddis):
     checks = {one["name"]: one for one in json.loads(caddis("doctor", "--json").stdout)["checks"]}
     assert checks["Spark"]["status"] == "ok"

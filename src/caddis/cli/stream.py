@@ -73,7 +73,7 @@ class StreamSummary:
     def show(self, console: Console) -> None:
         """The closing summary."""
         invalid = f"{self.invalid:,} invalid, listed in {self.invalid_path}" if self.invalid else ""
-        batches = count(self.batches, "micro-batch").replace("batchs", "batches")
+        batches = count(self.batches, "micro-batch", "micro-batches")
         working = f"{batches}, {self.working_seconds:.1f} s of work"
         rows = [
             ("events", f"{self.events:,}", ""),

@@ -9,13 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str | None = None) -> str:
     """A number of things.
 
-    >>> count(1, "file"), count(1200, "file")
-    ('1 file', '1,200 files')
+    >>> count(1, "file"), count(1200, "file"), count(2, "batch", "batches")
+    ('1 file', '1,200 files', '2 batches')
     """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
 def rate(things: int, seconds: float) -> str:

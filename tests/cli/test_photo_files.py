@@ -1,0 +1,57 @@
+"""Frames are made of photos that ship in packages, or of one's own."""
+
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from PIL import Image
+
+from caddis.cli.photo_files import make_frames, own_photos, wheel_photos, write_events
+from caddis.errors import CaddisError, EnvironmentProblem
+from caddis.lab.photo_stream import photo_events, shots
+
+
+def test_the_packages_have_their_photos():
+    assert all(source.path.is_file() for source in wheel_photos())
+
+
+def test_without_the_packages_it_is_said_how_to_get_them(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skimage", None)
+    with pytest.raises(EnvironmentProblem, match=r"install caddis\[lab\], or give a folder"):
+        wheel_photos()
+
+
+def test_own_photos_are_all_pictures_below_a_folder(tmp_path):
+    for name in ("a.JPG", "b/c.png", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = own_photos(tmp_path)
+    assert [source.path.name for source in found] == ["a.JPG", "c.png"]
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"), [("nowhere", "no such folder"), (".", "holds no photos")]
+)
+def test_a_folder_without_photos_is_refused(tmp_path, name, complaint):
+    with pytest.raises(CaddisError, match=complaint):
+        own_photos(tmp_path / name)
+
+
+def test_a_file_is_made_for_every_shot_and_one_that_is_no_picture_is_passed_on(tmp_path):
+    Image.new("RGB", (640, 480), "teal").save(tmp_path / "a.jpg")
+    (tmp_path / "b.jpg").write_bytes(b"no picture")
+    taken = shots(20, [1, 1], seed=2)
+    told: list[int] = []
+    paths = make_frames(own_photos(tmp_path), taken, tmp_path / "frames", told.append)
+    assert told[-1] == len(paths) == 20
+    for shot, path in zip(taken, paths, strict=True):
+        assert (Path(path).read_bytes() == b"no picture") == (shot.photo == 1)
+
+
+def test_events_are_uploaded_a_few_at_a_time(tmp_path):
+    events = photo_events(shots(60, [1], seed=1), [f"{number}.jpg" for number in range(60)])
+    write_events(events, tmp_path / "events")
+    assert len(list((tmp_path / "events").iterdir())) == 3
+    assert ds.dataset(tmp_path / "events").to_table().equals(pa.table(events))
