@@ -11,143 +11,100 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from caddis.arrays import Bools, Int32s, Int64s
+from caddis.arrays import Bools, Int32s
 from caddis.models import UNASKED, Marks
 from caddis.ordering.either_kernels import lookahead_either
 from caddis.ordering.exact_kernels import open_models, solved
-from caddis.ordering.layout import MEMO, GraphArrays, MemoArrays, PlanArrays
+from caddis.ordering.layout import MEMO, NONE, Clauses, GraphArrays, MemoArrays, PlanArrays
 from caddis.ordering.lookahead_kernels import lookahead
 from caddis.ordering.part_kernels import Scratch, new_scratch, part_ends, state_key
-from caddis.ordering.price_kernels import NONE, cheapest_refutation, prank, unit_price
+from caddis.ordering.price_kernels import cheapest_refutation, prank, unit_price
 from caddis.ordering.residual_kernels import settle
 from caddis.ordering.rollout_kernels import MOST_CLAUSES, better, compact
 
 RUN_ALL, PER_SUBSCRIPTION, PRANK, UNIT_PRICE, LOOKAHEAD, FORESIGHT, ROLLOUT = range(7)
 """The policies, as the kernels know them."""
 
+MOST_LOOKED_AHEAD = 256
+"""In a part of more clauses the unit price is as good as looking ahead, and far quicker."""
+
 FULL = MEMO * 3 // 4
+"""So many slots of a memo are taken at most: then nothing more is remembered."""
 
 
 @njit(cache=True)
-def has_open(
-    model: int,
-    begin: int,
-    count: int,
-    order: Int32s,
-    literal_starts: Int64s,
-    literal_counts: Int32s,
-    literals: Int32s,
-    answered_by: Int32s,
-) -> bool:
+def needs_model(model: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> bool:
     """Whether an open clause needs a model."""
     for i in range(begin, begin + count):
-        start = literal_starts[order[i]]
-        for at in range(start, start + literal_counts[order[i]]):
-            if answered_by[literals[at] >> 1] == model:
+        start = clauses.literal_starts[clauses.order[i]]
+        for at in range(start, start + clauses.literal_counts[clauses.order[i]]):
+            if plan.answered_by[clauses.literals[at] >> 1] == model:
                 return True
     return False
 
 
 @njit(cache=True)
-def remembered(keys: Int64s, key: int) -> int:
-    """The slot of a key in the memo, or the free one where it belongs."""
-    slot = key & (len(keys) - 1)
-    while keys[slot] != 0 and keys[slot] != key:
-        slot = (slot + 1) & (len(keys) - 1)
-    return int(slot)
+def only_model(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """The model that all open clauses need, if they need no other; else NONE."""
+    model = cheapest_refutation(begin, clauses, plan)
+    for i in range(begin, begin + count):
+        start = clauses.literal_starts[clauses.order[i]]
+        for at in range(start, start + clauses.literal_counts[clauses.order[i]]):
+            if plan.answered_by[clauses.literals[at] >> 1] != model:
+                return NONE
+    return model
 
 
 @njit(cache=True)
-def shares_links(begin: int, count: int, graph: GraphArrays) -> bool:
+def shares_links(begin: int, count: int, clauses: Clauses) -> bool:
     """Whether a clause of a part leads to a link that others lead to as well."""
     for i in range(begin, begin + count):
-        clause = graph.order[i]
+        clause = clauses.order[i]
         while clause >= 0:
-            if graph.share_starts[clause + 1] > graph.share_starts[clause]:
+            if clauses.share_starts[clause + 1] > clauses.share_starts[clause]:
                 return True
-            clause = graph.twins[clause]
+            clause = clauses.twins[clause]
     return False
 
 
 @njit(cache=True)
-def thoughtful(policy: int, begin: int, count: int, graph: GraphArrays, plan: PlanArrays) -> int:
+def thoughtful(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The choice of a policy that looks ahead, for one part."""
-    ahead = lookahead(
-        begin,
-        count,
-        graph.order,
-        graph.literal_starts,
-        graph.literal_counts,
-        graph.literals,
-        plan.costs,
-        plan.chances,
-        plan.answered_by,
-    )
+    ahead = lookahead(begin, count, clauses, plan)
     if count == 1 or count > MOST_CLAUSES:
         return ahead
-    if policy == LOOKAHEAD and not shares_links(begin, count, graph):
+    if policy == LOOKAHEAD and not shares_links(begin, count, clauses):
         return ahead
-    stack = compact(
-        begin,
-        count,
-        graph.order,
-        graph.literal_starts,
-        graph.literal_counts,
-        graph.literals,
-        graph.twins,
-        graph.pinned,
-        graph.share_starts,
-        graph.shares,
-        graph.done,
-        len(plan.answered_by),
-    )
-    models = open_models(stack, plan.answered_by)
+    stack = compact(begin, count, clauses, len(plan.answered_by))
     if stack.shares.size > 0:
-        either = lookahead_either(stack, models, plan.costs, plan.chances, plan.answered_by)
+        either = lookahead_either(stack, open_models(stack, plan.answered_by), plan)
         ahead = ahead if either == NONE else either
     if policy == LOOKAHEAD:
         return ahead
-    best = solved(stack, ahead, plan.costs, plan.chances, plan.answered_by)
+    best = solved(stack, ahead, plan)
     if best != NONE:
         return best
-    if policy == FORESIGHT:
-        return ahead
-    return better(stack, ahead, plan.costs, plan.chances, plan.answered_by)
+    return ahead if policy == FORESIGHT else better(stack, ahead, plan)
 
 
 @njit(cache=True)
-def greedy(policy: int, begin: int, count: int, graph: GraphArrays, plan: PlanArrays) -> int:
+def greedy(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The choice of a policy that looks at prices alone."""
     if policy == PER_SUBSCRIPTION:
-        return cheapest_refutation(
-            begin, graph.order, graph.literal_starts, graph.literals, plan.answered_by
-        )
+        return cheapest_refutation(begin, clauses, plan)
     if policy == PRANK:
-        return prank(
-            begin,
-            count,
-            graph.order,
-            graph.literal_starts,
-            graph.literal_counts,
-            graph.literals,
-            graph.weights,
-            plan.costs,
-            plan.chances,
-            plan.answered_by,
-        )
-    return unit_price(
-        begin,
-        count,
-        graph.order,
-        graph.literal_starts,
-        graph.literal_counts,
-        graph.literals,
-        graph.weights,
-        plan.costs,
-        plan.chances,
-        plan.answered_by,
-        True,
-    )
+        return prank(begin, count, clauses, plan)
+    return unit_price(begin, count, clauses, plan)
+
+
+@njit(cache=True)
+def slot_of(key: int, memo: MemoArrays) -> int:
+    """The slot of a key in the memo, or the free one where it belongs."""
+    last = len(memo.keys) - 1
+    slot = key & last
+    while memo.keys[slot] != 0 and memo.keys[slot] != key:
+        slot = (slot + 1) & last
+    return int(slot)
 
 
 @njit(cache=True)
@@ -155,29 +112,23 @@ def recalled(
     policy: int,
     begin: int,
     count: int,
-    graph: GraphArrays,
+    clauses: Clauses,
     plan: PlanArrays,
     memo: MemoArrays,
     scratch: Scratch,
 ) -> int:
     """The choice that was made for a part like this one, or is made now."""
-    key = state_key(begin, count, graph, scratch)
-    slot = remembered(memo.keys, key)
+    model = only_model(begin, count, clauses, plan)
+    if model != NONE:
+        return model
+    key = state_key(begin, count, clauses, scratch)
+    slot = slot_of(key, memo)
     if memo.keys[slot] == key:
         model = int(memo.models[slot])
         # Two different parts may have one hash: a choice that does not fit is thought over.
-        if has_open(
-            model,
-            begin,
-            count,
-            graph.order,
-            graph.literal_starts,
-            graph.literal_counts,
-            graph.literals,
-            plan.answered_by,
-        ):
+        if needs_model(model, begin, count, clauses, plan):
             return model
-    model = thoughtful(policy, begin, count, graph, plan)
+    model = thoughtful(policy, begin, count, clauses, plan)
     if memo.used[0] < FULL:
         memo.used[0] += memo.keys[slot] == 0
         memo.keys[slot], memo.models[slot] = key, model
@@ -185,12 +136,12 @@ def recalled(
 
 
 @njit(cache=True)
-def want_all(begin: int, count: int, graph: GraphArrays, plan: PlanArrays, wanted: Bools) -> None:
-    """Every model that some clauses need."""
-    order, starts = graph.order, graph.literal_starts
+def want_all(begin: int, count: int, clauses: Clauses, plan: PlanArrays, wanted: Bools) -> None:
+    """Want every model that some clauses need."""
+    order, starts = clauses.order, clauses.literal_starts
     for i in range(begin, begin + count):
-        for at in range(starts[order[i]], starts[order[i]] + graph.literal_counts[order[i]]):
-            wanted[plan.answered_by[graph.literals[at] >> 1]] = True
+        for at in range(starts[order[i]], starts[order[i]] + clauses.literal_counts[order[i]]):
+            wanted[plan.answered_by[clauses.literals[at] >> 1]] = True
 
 
 @njit(cache=True)
@@ -203,18 +154,18 @@ def choose(
     wanted: Bools,
 ) -> None:
     """Mark the models that events want to run next; each of them has something open."""
-    scratch = new_scratch(graph, plan)
+    scratch, clauses = new_scratch(graph, plan), graph.clauses
     for event in events:
         begin, count = graph.starts[event], graph.counts[event]
         if policy == RUN_ALL:
-            want_all(begin, count, graph, plan, wanted[event])
+            want_all(begin, count, clauses, plan, wanted[event])
             continue
         for part in range(part_ends(event, graph, plan, scratch)):
             end = scratch.ends[part]
-            if policy < LOOKAHEAD:
-                model = greedy(policy, begin, end - begin, graph, plan)
+            if policy < LOOKAHEAD or end - begin > MOST_LOOKED_AHEAD:
+                model = greedy(policy, begin, end - begin, clauses, plan)
             else:
-                model = recalled(policy, begin, end - begin, graph, plan, memo, scratch)
+                model = recalled(policy, begin, end - begin, clauses, plan, memo, scratch)
             wanted[event, model] = True
             begin = end
 
@@ -222,26 +173,10 @@ def choose(
 @njit(cache=True)
 def settle_events(events: Int32s, graph: GraphArrays, news: bool) -> Int32s:
     """Bring events up to what is known of them; those that are still open."""
-    still = np.empty(len(events), np.int32)
-    kept = 0
+    still, kept, clauses = np.empty(len(events), np.int32), 0, graph.clauses
     for event in events:
-        graph.counts[event] = settle(
-            graph.starts[event],
-            graph.counts[event],
-            graph.order,
-            graph.literal_starts,
-            graph.literal_counts,
-            graph.literals,
-            graph.twins,
-            graph.weights,
-            graph.pinned,
-            graph.share_starts,
-            graph.shares,
-            graph.done,
-            graph.verdicts,
-            graph.known[event],
-            news,
-        )
+        begin, count = graph.starts[event], graph.counts[event]
+        graph.counts[event] = settle(begin, count, clauses, graph.known[event], news)
         if graph.counts[event] > 0:
             still[kept] = event
             kept += 1

@@ -126,7 +126,7 @@ def _without_needs(matcher: Matcher) -> Needs:
     return Needs([], nothing, links, links[:-1], np.zeros(1, np.int32), none)
 
 
-def _joined(arrays: Sequence[Int64s]) -> Int64s:
+def _joined(arrays: Sequence[Int32s | Int64s]) -> Int64s:
     return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 

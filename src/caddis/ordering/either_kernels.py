@@ -12,35 +12,30 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from caddis.arrays import Floats, Int32s
+from caddis.arrays import Floats, Int32s, Int64s
 from caddis.models import UNASKED
-from caddis.ordering.price_kernels import NONE
+from caddis.ordering.layout import MOST_ASKED, NONE, PlanArrays
 from caddis.ordering.residual_kernels import thin_chance
-from caddis.ordering.rollout_kernels import Stack, concepts_at, suppose
-
-MOST_ASKED = 4
-"""Of a model with more open concepts than this, the value is not worked out."""
+from caddis.ordering.rollout_kernels import FIRST, Stack, concepts_at, suppose
 
 
 @njit(cache=True)
-def promise(
-    stack: Stack, clause: int, costs: Floats, chances: Floats, answered_by: Int32s
-) -> float:
+def promise(stack: Stack, clause: int, plan: PlanArrays) -> float:
     """What a clause is expected to cost alone, for its chance to hold."""
     cost, chance, start = 0.0, 1.0, stack.literal_starts[clause]
     for at in range(start, start + stack.literal_counts[0, clause]):
-        cost += chance * costs[answered_by[stack.literals[0, at] >> 1]]
-        chance *= chances[stack.literals[0, at]]
+        cost += chance * plan.costs[plan.answered_by[stack.literals[0, at] >> 1]]
+        chance *= plan.chances[stack.literals[0, at]]
     return cost / max(chance, 1e-12)
 
 
 @njit(cache=True)
-def by_promise(stack: Stack, costs: Floats, chances: Floats, answered_by: Int32s) -> Int32s:
+def by_promise(stack: Stack, plan: PlanArrays) -> Int32s:
     """The clauses of the first row, in the order in which they are tried."""
     count = stack.counts[0]
     promises = np.empty(count)
     for clause in range(count):
-        promises[clause] = promise(stack, clause, costs, chances, answered_by)
+        promises[clause] = promise(stack, clause, plan)
     return np.argsort(promises).astype(np.int32)
 
 
@@ -56,61 +51,51 @@ def gate(stack: Stack, clause: int, waiting: Floats) -> float:
 
 
 @njit(cache=True)
-def value(
-    stack: Stack,
-    tried: Int32s,
-    costs: Floats,
-    chances: Floats,
-    answered_by: Int32s,
-    waiting: Floats,
-    idle: Floats,
-) -> float:
+def value(stack: Stack, tried: Int32s, plan: PlanArrays, waiting: Floats, idle: Floats) -> float:
     """What is expected to be paid for the first row, with what is known besides."""
     for link in range(len(waiting)):
         waiting[link] = 0.0 if stack.done[0, link] else 1.0
-    for model in range(len(costs)):
+    for model in range(len(plan.costs)):
         idle[model] = 1.0
     for clause in tried:
         start = stack.literal_starts[clause]
         end = start + stack.literal_counts[0, clause]
-        holds = thin_chance(stack.literals[0], start, end, stack.known, chances)
+        holds = thin_chance(stack.literals[0], start, end, stack.known, plan.chances)
         if holds < 0:
             continue
         reach = gate(stack, clause, waiting)
         for at in range(start, end):
             literal = stack.literals[0, at]
             if stack.known[literal >> 1] == UNASKED:
-                idle[answered_by[literal >> 1]] *= 1 - reach
-                reach *= chances[literal]
+                idle[plan.answered_by[literal >> 1]] *= 1 - reach
+                reach *= plan.chances[literal]
         for s in range(stack.share_starts[clause], stack.share_starts[clause + 1]):
             waiting[stack.shares[s]] *= 1 - holds
     total = 0.0
-    for model in range(len(costs)):
-        total += costs[model] * (1 - idle[model])
+    for model in range(len(plan.costs)):
+        total += plan.costs[model] * (1 - idle[model])
     return total
 
 
 @njit(cache=True)
-def lookahead_either(
-    stack: Stack, models: Int32s, costs: Floats, chances: Floats, answered_by: Int32s
-) -> int:
+def lookahead_either(stack: Stack, models: Int64s, plan: PlanArrays) -> int:
     """The model that minimises its cost and what is expected to remain after it.
 
     NONE if a model answers too many open concepts for that to be worked out.
     """
-    tried = by_promise(stack, costs, chances, answered_by)
-    waiting, idle = np.empty(stack.done.shape[1]), np.empty(len(costs))
+    tried = by_promise(stack, plan)
+    waiting, idle = np.empty(stack.done.shape[1]), np.empty(len(plan.costs))
     asked = np.empty(MOST_ASKED, np.int32)
     best, least = NONE, np.inf
     for model in models:
-        asks = concepts_at(stack, 0, model, answered_by, asked)
+        asks = concepts_at(stack, FIRST, model, plan.answered_by, asked)
         if asks < 0:
             return NONE
-        total = costs[model]
+        total = plan.costs[model]
         for outcome in range(1 << asks):
-            chance = suppose(stack, outcome, asks, asked, chances)
+            chance = suppose(stack, outcome, asks, asked, plan.chances)
             if chance > 0:
-                total += chance * value(stack, tried, costs, chances, answered_by, waiting, idle)
+                total += chance * value(stack, tried, plan, waiting, idle)
         for k in range(asks):
             stack.known[asked[k]] = UNASKED
         if total < least:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from caddis.arrays import Floats, Int32s
+from caddis.arrays import Floats, Int32s, Int64s
 from caddis.models import UNASKED
-from caddis.ordering.price_kernels import NONE
-from caddis.ordering.rollout_kernels import Stack, concepts_at, push, suppose
+from caddis.ordering.layout import NONE, PlanArrays
+from caddis.ordering.rollout_kernels import FIRST, Stack, concepts_at, push, suppose
 
 MOST_STATES = 1200
 """Up to so many states a part is solved: six models of one concept have 729 at most."""
@@ -24,15 +24,16 @@ MOST_STATES = 1200
 class Search(NamedTuple):
     """Where the search stands: a row a depth, and the least cost of each state, -1 if unknown."""
 
-    count: Int32s
-    models: Int32s
-    model: Int32s
+    needed: Int64s
+    """How many models open clauses need."""
+    models: Int64s
+    model: Int64s
     """Which of the models is being tried."""
-    asks: Int32s
+    asks: Int64s
     asked: Int32s
-    outcome: Int32s
+    outcome: Int64s
     """Of the concepts that it answers: which answers come next, as bits."""
-    code: Int32s
+    code: Int64s
     chance: Floats
     """Of the answers that lead to the next depth."""
     total: Floats
@@ -50,13 +51,13 @@ def new_search(states: int) -> Search:
         concepts += 1
     depths = models + 1
     return Search(
-        np.zeros(depths, np.int32),
-        np.zeros((depths, models), np.int32),
-        np.zeros(depths, np.int32),
-        np.zeros(depths, np.int32),
+        np.zeros(depths, np.int64),
+        np.zeros((depths, models), np.int64),
+        np.zeros(depths, np.int64),
+        np.zeros(depths, np.int64),
         np.zeros((depths, concepts), np.int32),
-        np.zeros(depths, np.int32),
-        np.zeros(depths, np.int32),
+        np.zeros(depths, np.int64),
+        np.zeros(depths, np.int64),
         np.zeros(depths),
         np.zeros(depths),
         np.zeros(depths),
@@ -101,7 +102,7 @@ def numbered(stack: Stack, answered_by: Int32s, numbering: Numbering) -> int:
 
 
 @njit(cache=True)
-def models_at(stack: Stack, depth: int, answered_by: Int32s, models: Int32s) -> int:
+def models_at(stack: Stack, depth: int, answered_by: Int32s, models: Int64s) -> int:
     """The models that open clauses at a depth need, each once; how many."""
     found = 0
     for i in range(stack.counts[depth]):
@@ -119,10 +120,10 @@ def models_at(stack: Stack, depth: int, answered_by: Int32s, models: Int32s) -> 
 
 
 @njit(cache=True)
-def open_models(stack: Stack, answered_by: Int32s) -> Int32s:
+def open_models(stack: Stack, answered_by: Int32s) -> Int64s:
     """The models that clauses of the first row need."""
-    models = np.empty(stack.literals.shape[1], np.int32)
-    return models[: models_at(stack, 0, answered_by, models)]
+    models = np.empty(stack.literals.shape[1], np.int64)
+    return models[: models_at(stack, FIRST, answered_by, models)]
 
 
 @njit(cache=True)
@@ -137,22 +138,20 @@ def code_after(
 
 
 @njit(cache=True)
-def turn_to(
-    model: int, search: Search, stack: Stack, depth: int, costs: Floats, answered_by: Int32s
-) -> None:
+def turn_to(model: int, search: Search, stack: Stack, depth: int, plan: PlanArrays) -> None:
     """Begin with a model at a depth."""
     search.model[depth], search.outcome[depth] = model, 0
     number = search.models[depth, model]
-    search.total[depth] = costs[number]
-    search.asks[depth] = concepts_at(stack, depth, number, answered_by, search.asked[depth])
+    search.total[depth] = plan.costs[number]
+    search.asks[depth] = concepts_at(stack, depth, number, plan.answered_by, search.asked[depth])
 
 
 @njit(cache=True)
-def enter(search: Search, stack: Stack, depth: int, costs: Floats, answered_by: Int32s) -> None:
+def enter(search: Search, stack: Stack, depth: int, plan: PlanArrays) -> None:
     """Begin with the state that the row of a depth holds."""
-    search.count[depth] = models_at(stack, depth, answered_by, search.models[depth])
+    search.needed[depth] = models_at(stack, depth, plan.answered_by, search.models[depth])
     search.best[depth] = np.inf
-    turn_to(0, search, stack, depth, costs, answered_by)
+    turn_to(FIRST, search, stack, depth, plan)
 
 
 @njit(cache=True)
@@ -164,17 +163,11 @@ def tried_all(search: Search, depth: int) -> bool:
 
 @njit(cache=True)
 def descend(
-    search: Search,
-    stack: Stack,
-    depth: int,
-    numbering: Numbering,
-    costs: Floats,
-    chances: Floats,
-    answered_by: Int32s,
+    search: Search, stack: Stack, depth: int, numbering: Numbering, plan: PlanArrays
 ) -> int:
     """Take the next answers of the model at hand; the depth at which there is more to work out."""
     asks, asked, outcome = search.asks[depth], search.asked[depth], search.outcome[depth]
-    chance = suppose(stack, outcome, asks, asked, chances)
+    chance = suppose(stack, outcome, asks, asked, plan.chances)
     search.outcome[depth] += 1
     if chance == 0:
         return depth
@@ -187,30 +180,31 @@ def descend(
         search.total[depth] += chance * search.least[code]
         return depth
     search.chance[depth], search.code[depth + 1] = chance, code
-    enter(search, stack, depth + 1, costs, answered_by)
+    enter(search, stack, depth + 1, plan)
     return depth + 1
 
 
 @njit(cache=True)
-def solved(stack: Stack, guess: int, costs: Floats, chances: Floats, answered_by: Int32s) -> int:
+def solved(stack: Stack, guess: int, plan: PlanArrays) -> int:
     """The first model of a strategy of least expected cost; NONE if too much is open.
 
     guess: a model that is tried first; the better it is, the less is tried of the others.
     """
-    numbering = Numbering(np.empty(len(costs), np.int32), np.empty(len(answered_by), np.int32))
-    states = numbered(stack, answered_by, numbering)
+    models, concepts = len(plan.costs), len(plan.answered_by)
+    numbering = Numbering(np.empty(models, np.int32), np.empty(concepts, np.int32))
+    states = numbered(stack, plan.answered_by, numbering)
     if states == 0:
         return NONE
     search = new_search(states)
-    enter(search, stack, 0, costs, answered_by)
-    for m in range(1, search.count[0]):
+    enter(search, stack, FIRST, plan)
+    for m in range(1, search.needed[0]):
         if search.models[0, m] == guess:
             search.models[0, 0], search.models[0, m] = guess, search.models[0, 0]
-            turn_to(0, search, stack, 0, costs, answered_by)
-    choice, depth = NONE, 0
+            turn_to(FIRST, search, stack, FIRST, plan)
+    choice, depth = NONE, FIRST
     while True:
         if not tried_all(search, depth):
-            depth = descend(search, stack, depth, numbering, costs, chances, answered_by)
+            depth = descend(search, stack, depth, numbering, plan)
             continue
         for k in range(search.asks[depth]):
             stack.known[search.asked[depth, k]] = UNASKED
@@ -218,8 +212,8 @@ def solved(stack: Stack, guess: int, costs: Floats, chances: Floats, answered_by
             search.best[depth] = search.total[depth]
             if depth == 0:
                 choice = search.models[0, search.model[0]]
-        if search.model[depth] + 1 < search.count[depth]:
-            turn_to(search.model[depth] + 1, search, stack, depth, costs, answered_by)
+        if search.model[depth] + 1 < search.needed[depth]:
+            turn_to(search.model[depth] + 1, search, stack, depth, plan)
             continue
         if depth == 0:
             return choice

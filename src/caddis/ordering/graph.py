@@ -11,14 +11,8 @@ from caddis.arrays import Bools, Int32s
 from caddis.models import UNASKED, Marks
 from caddis.ordering.choice_kernels import settle_events, tell
 from caddis.ordering.demand import Demand
-from caddis.ordering.graph_kernels import (
-    DECIDED,
-    copy_literals,
-    group_pairs,
-    share_links,
-    weigh,
-)
-from caddis.ordering.layout import OPEN, SATISFIED, GraphArrays
+from caddis.ordering.graph_kernels import DECIDED, copy_literals, group_pairs, share_links, weigh
+from caddis.ordering.layout import OPEN, SATISFIED, Clauses, GraphArrays
 from caddis.ordering.plan import Plan
 
 
@@ -46,9 +40,7 @@ class Graphs:
             int(demand.link_offsets[-1]),
             len(need_of),
         )
-        self.arrays = GraphArrays(
-            starts,
-            np.diff(starts).astype(np.int32),
+        open_clauses = Clauses(
             np.arange(len(need_of), dtype=np.int32),
             *copy_literals(need_of, demand.starts, plan.literals),
             np.full(len(need_of), -1, np.int32),
@@ -58,6 +50,11 @@ class Graphs:
             shares,
             done,
             np.full(len(need_of), OPEN, np.uint8),
+        )
+        self.arrays = GraphArrays(
+            starts,
+            np.diff(starts),
+            open_clauses,
             np.full((count, len(demand.concepts)), UNASKED, np.uint8),
         )
         self.open = settle_events(
@@ -79,6 +76,6 @@ class Graphs:
 
     def satisfied(self) -> Bools:
         """By candidate pair: whether its clause is known to hold."""
-        verdicts = np.append(self.arrays.verdicts, OPEN) == SATISFIED
+        verdicts = np.append(self.arrays.clauses.verdicts, OPEN) == SATISFIED
         holds: Bools = (self._open_of == DECIDED) | (verdicts[self._open_of] & (self._open_of >= 0))
         return holds

@@ -25,6 +25,12 @@ OPEN, SATISFIED, REFUSED, DROPPED = range(4)
 MEMO = 1 << 16
 """Slots of a memory of choices."""
 
+NONE = -1
+"""In place of a model: there is none to choose."""
+
+MOST_ASKED = 4
+"""Of a model with more open concepts than this, answers are not gone through one by one."""
+
 
 class PlanArrays(NamedTuple):
     """What the policies believe: prices and chances."""
@@ -46,11 +52,9 @@ class MemoArrays(NamedTuple):
     """How many slots are taken: one number."""
 
 
-class GraphArrays(NamedTuple):
-    """The residual graphs of many events."""
+class Clauses(NamedTuple):
+    """Open clauses: what each still needs, and who waits for it."""
 
-    starts: Int64s
-    counts: Int32s
     order: Int32s
     literal_starts: Int64s
     literal_counts: Int32s
@@ -67,5 +71,13 @@ class GraphArrays(NamedTuple):
     """By shared link: whether it is satisfied."""
     verdicts: Marks
     """By clause."""
+
+
+class GraphArrays(NamedTuple):
+    """The residual graphs of many events."""
+
+    starts: Int64s
+    counts: Int64s
+    clauses: Clauses
     known: Marks
     """By event and concept."""

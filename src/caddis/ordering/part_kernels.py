@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from caddis.arrays import Int32s, Int64s
-from caddis.ordering.layout import GraphArrays, PlanArrays
+from caddis.ordering.layout import Clauses, GraphArrays, PlanArrays
 from caddis.ordering.residual_kernels import hashed
 
 
@@ -40,7 +40,7 @@ def new_scratch(graph: GraphArrays, plan: PlanArrays) -> Scratch:
     most = 1
     for count in graph.counts:
         most = max(most, count)
-    links, models = len(graph.done), len(plan.costs)
+    links, models = len(graph.clauses.done), len(plan.costs)
     return Scratch(
         np.empty(most, np.int32),
         np.empty(most, np.int32),
@@ -66,8 +66,9 @@ def root(parents: Int32s, place: int) -> int:
 @njit(cache=True)
 def join(parents: Int32s, one: int, other: int) -> None:
     """Make one part of two; the lower place stands for it."""
-    one, other = root(parents, one), root(parents, other)
-    parents[max(one, other)] = min(one, other)
+    if parents[one] != parents[other]:
+        one, other = root(parents, one), root(parents, other)
+        parents[max(one, other)] = min(one, other)
 
 
 @njit(cache=True)
@@ -82,34 +83,34 @@ def meet(place: int, at: int, event: int, stamps: Int32s, places: Int32s, parent
 @njit(cache=True)
 def join_clauses(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch) -> None:
     """Join all clauses of an event that hang together."""
-    begin, parents = graph.starts[event], scratch.parents
+    begin, parents, clauses = graph.starts[event], scratch.parents, graph.clauses
     for place in range(graph.counts[event]):
         parents[place] = place
     for place in range(graph.counts[event]):
-        clause = graph.order[begin + place]
-        start = graph.literal_starts[clause]
-        for at in range(start, start + graph.literal_counts[clause]):
-            model = plan.answered_by[graph.literals[at] >> 1]
+        clause = clauses.order[begin + place]
+        start = clauses.literal_starts[clause]
+        for at in range(start, start + clauses.literal_counts[clause]):
+            model = plan.answered_by[clauses.literals[at] >> 1]
             meet(place, model, event, scratch.model_stamp, scratch.model_place, parents)
         while clause >= 0:
-            for s in range(graph.share_starts[clause], graph.share_starts[clause + 1]):
-                link = graph.shares[s]
-                if not graph.done[link]:
+            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                link = clauses.shares[s]
+                if not clauses.done[link]:
                     meet(place, link, event, scratch.link_stamp, scratch.link_place, parents)
-            clause = graph.twins[clause]
+            clause = clauses.twins[clause]
 
 
 @njit(cache=True)
 def part_ends(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch) -> int:
     """Put an event's clauses in the order of their parts; how many parts, and where each ends."""
-    begin, count = graph.starts[event], graph.counts[event]
+    begin, count, order = graph.starts[event], graph.counts[event], graph.clauses.order
     if count == 1:
         scratch.ends[0] = begin + 1
         return 1
     join_clauses(event, graph, plan, scratch)
     parents, filled, parts = scratch.parents, scratch.filled, 0
     for place in range(count):
-        scratch.moved[place] = graph.order[begin + place]
+        scratch.moved[place] = order[begin + place]
         if parents[place] == place:
             filled[place] = parts
             scratch.ends[parts] = 0
@@ -125,7 +126,7 @@ def part_ends(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch
         at += size
     for place in range(count):
         part = filled[root(parents, place)]
-        graph.order[scratch.ends[part]] = scratch.moved[place]
+        order[scratch.ends[part]] = scratch.moved[place]
         scratch.ends[part] += 1
     return parts
 
@@ -139,42 +140,42 @@ def mixed(value: int) -> int:
 
 
 @njit(cache=True)
-def state_key(begin: int, count: int, graph: GraphArrays, scratch: Scratch) -> int:
+def state_key(begin: int, count: int, clauses: Clauses, scratch: Scratch) -> int:
     """A hash of what is open in a part: of clauses in any order, and of which share links."""
-    order, starts, counts = graph.order, graph.literal_starts, graph.literal_counts
+    order, starts, counts = clauses.order, clauses.literal_starts, clauses.literal_counts
     key, shared, by_link = 0, False, scratch.link_key
     for i in range(begin, begin + count):
-        own = mixed(hashed(graph.literals, starts[order[i]], counts[order[i]]))
+        own = mixed(hashed(clauses.literals, starts[order[i]], counts[order[i]]))
         key += own
         clause = order[i]
         while clause >= 0:
-            for s in range(graph.share_starts[clause], graph.share_starts[clause + 1]):
-                by_link[graph.shares[s]] += own
+            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                by_link[clauses.shares[s]] += own
                 shared = True
-            clause = graph.twins[clause]
+            clause = clauses.twins[clause]
     if not shared:
         return key | 1
     for i in range(begin, begin + count):
-        own = mixed(hashed(graph.literals, starts[order[i]], counts[order[i]]))
+        own = mixed(hashed(clauses.literals, starts[order[i]], counts[order[i]]))
         clause, links, free = order[i], 0, False
         while clause >= 0:
-            free = free or graph.pinned[clause]
-            for s in range(graph.share_starts[clause], graph.share_starts[clause + 1]):
-                if not graph.done[graph.shares[s]]:
-                    links += mixed(by_link[graph.shares[s]])
-            clause = graph.twins[clause]
+            free = free or clauses.pinned[clause]
+            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                if not clauses.done[clauses.shares[s]]:
+                    links += mixed(by_link[clauses.shares[s]])
+            clause = clauses.twins[clause]
         if links:
             key += mixed(own ^ mixed(links + free))
-    forget_links(begin, count, graph, scratch)
+    forget_links(begin, count, clauses, scratch)
     return key | 1
 
 
 @njit(cache=True)
-def forget_links(begin: int, count: int, graph: GraphArrays, scratch: Scratch) -> None:
+def forget_links(begin: int, count: int, clauses: Clauses, scratch: Scratch) -> None:
     """Clear the sums of the links of a part."""
     for i in range(begin, begin + count):
-        clause = graph.order[i]
+        clause = clauses.order[i]
         while clause >= 0:
-            for s in range(graph.share_starts[clause], graph.share_starts[clause + 1]):
-                scratch.link_key[graph.shares[s]] = 0
-            clause = graph.twins[clause]
+            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                scratch.link_key[clauses.shares[s]] = 0
+            clause = clauses.twins[clause]

@@ -8,7 +8,9 @@
     foresight          parts of an event that are small are solved, the others looked ahead on
     rollout            the same, but where unit-price disagrees with lookahead both are followed
 
-What matches never depends on the policy, only what it costs to find out.
+The last three go by the unit price as long as very many clauses hang together, and by lookahead
+where following both would take too long. What matches never depends on the policy, only what
+it costs to find out.
 """
 
 from __future__ import annotations

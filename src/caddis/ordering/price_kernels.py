@@ -1,8 +1,8 @@
 """What it is worth to run a model next: the greedy prices of the papers, loops over one graph.
 
 Each takes the open clauses of one event and gives the model to run. A clause weighs as many edges
-as links wait for it, or one if `weighted` is off: then equal clauses count once, which is how they
-cost. A model that answers several concepts of a clause is priced once for all of them.
+as links wait for it. A model that answers several concepts of a clause is priced once for all of
+them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from caddis.arrays import Floats, Int32s, Int64s
-
-NONE = -1
+from caddis.arrays import Floats, Int32s
+from caddis.ordering.layout import NONE, Clauses, PlanArrays
 
 
 @njit(cache=True)
@@ -26,15 +25,13 @@ def is_first(literals: Int32s, start: int, at: int, answered_by: Int32s) -> bool
 
 
 @njit(cache=True)
-def pass_chance(
-    literals: Int32s, at: int, end: int, answered_by: Int32s, chances: Floats
-) -> tuple[float, int]:
+def pass_chance(literals: Int32s, at: int, end: int, plan: PlanArrays) -> tuple[float, int]:
     """How likely the model of the literal `at` leaves the clause alive, and of how many edges."""
-    model = answered_by[literals[at] >> 1]
-    chance, edges = chances[literals[at]], 1
+    model = plan.answered_by[literals[at] >> 1]
+    chance, edges = plan.chances[literals[at]], 1
     for i in range(at + 1, end):
-        if answered_by[literals[i] >> 1] == model:
-            chance *= chances[literals[i]]
+        if plan.answered_by[literals[i] >> 1] == model:
+            chance *= plan.chances[literals[i]]
             edges += 1
     return chance, edges
 
@@ -50,72 +47,43 @@ def best_ratio(costs: Floats, gains: Floats) -> int:
 
 
 @njit(cache=True)
-def unit_price(
-    begin: int,
-    count: int,
-    order: Int32s,
-    literal_starts: Int64s,
-    literal_counts: Int32s,
-    literals: Int32s,
-    weights: Int32s,
-    costs: Floats,
-    chances: Floats,
-    answered_by: Int32s,
-    weighted: bool,
-) -> int:
+def unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """Liu et al.'s edge cover (equation 1 of the adaptive-filtering paper).
 
     A true literal covers its own edge, a false one all edges of its clause.
     """
-    gains = np.zeros(len(costs))
+    gains, literals = np.zeros(len(plan.costs)), clauses.literals
     for i in range(begin, begin + count):
-        clause = order[i]
-        start, length = literal_starts[clause], literal_counts[clause]
-        weight = weights[clause] if weighted else 1
+        clause = clauses.order[i]
+        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
         for at in range(start, start + length):
-            if is_first(literals, start, at, answered_by):
-                chance, edges = pass_chance(literals, at, start + length, answered_by, chances)
-                gain = weight * (chance * edges + (1 - chance) * length)
-                gains[answered_by[literals[at] >> 1]] += gain
-    return best_ratio(costs, gains)
+            if is_first(literals, start, at, plan.answered_by):
+                chance, edges = pass_chance(literals, at, start + length, plan)
+                gain = clauses.weights[clause] * (chance * edges + (1 - chance) * length)
+                gains[plan.answered_by[literals[at] >> 1]] += gain
+    return best_ratio(plan.costs, gains)
 
 
 @njit(cache=True)
-def prank(
-    begin: int,
-    count: int,
-    order: Int32s,
-    literal_starts: Int64s,
-    literal_counts: Int32s,
-    literals: Int32s,
-    weights: Int32s,
-    costs: Floats,
-    chances: Floats,
-    answered_by: Int32s,
-) -> int:
+def prank(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """Munagala et al.'s rank: the cost by the clauses that a model is expected to refute.
 
     A model that can refute none (every literal is certain) still has to run, so it gains a little.
     """
-    gains = np.zeros(len(costs))
+    gains, literals = np.zeros(len(plan.costs)), clauses.literals
     for i in range(begin, begin + count):
-        clause = order[i]
-        start, length = literal_starts[clause], literal_counts[clause]
+        clause = clauses.order[i]
+        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
         for at in range(start, start + length):
-            if is_first(literals, start, at, answered_by):
-                chance, _ = pass_chance(literals, at, start + length, answered_by, chances)
-                gain = weights[clause] * max(1 - chance, 1e-9)
-                gains[answered_by[literals[at] >> 1]] += gain
-    return best_ratio(costs, gains)
+            if is_first(literals, start, at, plan.answered_by):
+                chance, _ = pass_chance(literals, at, start + length, plan)
+                gain = clauses.weights[clause] * max(1 - chance, 1e-9)
+                gains[plan.answered_by[literals[at] >> 1]] += gain
+    return best_ratio(plan.costs, gains)
 
 
 @njit(cache=True)
-def cheapest_refutation(
-    begin: int,
-    order: Int32s,
-    literal_starts: Int64s,
-    literals: Int32s,
-    answered_by: Int32s,
-) -> int:
+def cheapest_refutation(begin: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The first literal of the first open clause: what one subscription alone would run."""
-    return int(answered_by[literals[literal_starts[order[begin]]] >> 1])
+    first = clauses.literals[clauses.literal_starts[clauses.order[begin]]]
+    return int(plan.answered_by[first >> 1])

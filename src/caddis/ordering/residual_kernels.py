@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from caddis.arrays import Bools, Floats, Int32s, Int64s
+from caddis.arrays import Floats, Int32s
 from caddis.models import NO, UNASKED, YES, Marks
-from caddis.ordering.layout import DROPPED, REFUSED, SATISFIED
+from caddis.ordering.layout import DROPPED, REFUSED, SATISFIED, Clauses
 
 MANY = 12
 """From so many clauses on, equal ones are found by hashing instead of comparing all pairs."""
@@ -50,91 +50,65 @@ def thin_chance(literals: Int32s, start: int, end: int, known: Marks, chances: F
 
 
 @njit(cache=True)
-def close(
-    clause: int,
-    verdict: int,
-    twins: Int32s,
-    share_starts: Int64s,
-    shares: Int32s,
-    done: Bools,
-    verdicts: Marks,
-) -> bool:
+def close(clause: int, verdict: int, clauses: Clauses) -> bool:
     """Give a clause and its twins their verdict; whether that satisfied a shared link."""
-    news = False
+    news, done = False, clauses.done
     while clause >= 0:
-        verdicts[clause] = verdict
+        clauses.verdicts[clause] = verdict
         if verdict == SATISFIED:
-            for i in range(share_starts[clause], share_starts[clause + 1]):
-                news = news or not done[shares[i]]
-                done[shares[i]] = True
-        clause = twins[clause]
+            for i in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                news = news or not done[clauses.shares[i]]
+                done[clauses.shares[i]] = True
+        clause = clauses.twins[clause]
     return news
 
 
 @njit(cache=True)
-def waits(
-    clause: int,
-    twins: Int32s,
-    pinned: Bools,
-    share_starts: Int64s,
-    shares: Int32s,
-    done: Bools,
-) -> bool:
+def waits(clause: int, clauses: Clauses) -> bool:
     """Whether any link still waits for a clause or its twins."""
     while clause >= 0:
-        if pinned[clause]:
+        if clauses.pinned[clause]:
             return True
-        for i in range(share_starts[clause], share_starts[clause + 1]):
-            if not done[shares[i]]:
+        for i in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+            if not clauses.done[clauses.shares[i]]:
                 return True
-        clause = twins[clause]
+        clause = clauses.twins[clause]
     return False
 
 
 @njit(cache=True)
-def same_literals(literals: Int32s, one: int, other: int, count: int) -> bool:
-    """Whether two clauses of the same length need the same; their literals are in one order."""
-    for i in range(count):
-        if literals[one + i] != literals[other + i]:
+def need_the_same(one: int, other: int, clauses: Clauses) -> bool:
+    """Whether two clauses need the same; the literals of both are in one order."""
+    if clauses.literal_counts[one] != clauses.literal_counts[other]:
+        return False
+    start, shift = clauses.literal_starts[one], clauses.literal_starts[other]
+    for i in range(clauses.literal_counts[one]):
+        if clauses.literals[start + i] != clauses.literals[shift + i]:
             return False
     return True
 
 
 @njit(cache=True)
-def join_twins(first: int, other: int, twins: Int32s, weights: Int32s) -> None:
+def join_twins(first: int, other: int, clauses: Clauses) -> None:
     """Hang a clause and its twins behind another."""
-    last = other
+    last, twins = other, clauses.twins
     while twins[last] >= 0:
         last = twins[last]
     twins[last] = twins[first]
     twins[first] = other
-    weights[first] += weights[other]
+    clauses.weights[first] += clauses.weights[other]
 
 
 @njit(cache=True)
-def merge_few(
-    order: Int32s,
-    begin: int,
-    count: int,
-    literal_starts: Int64s,
-    literal_counts: Int32s,
-    literals: Int32s,
-    twins: Int32s,
-    weights: Int32s,
-) -> int:
-    """Make one of clauses that need the same, comparing all pairs; how many are left."""
-    kept = begin
+def merge_few(begin: int, count: int, clauses: Clauses) -> int:
+    """Make clauses that need the same one, by comparing all pairs; how many are left."""
+    kept, order = begin, clauses.order
     for i in range(begin, begin + count):
-        clause, twin = order[i], -1
-        for j in range(begin, kept):
-            other = order[j]
-            if literal_counts[other] == literal_counts[clause] and same_literals(
-                literals, literal_starts[other], literal_starts[clause], literal_counts[clause]
-            ):
-                twin = other
-                break
-        if twin >= 0:
-            join_twins(twin, clause, twins, weights)
+        clause, place = order[i], begin
+        while place < kept and not need_the_same(order[place], clause, clauses):
+            place += 1
+        if place < kept:
+            join_twins(order[place], clause, clauses)
         else:
             order[kept] = clause
             kept += 1
@@ -148,41 +122,25 @@ def hashed(literals: Int32s, start: int, count: int) -> int:
     for i in range(start, start + count):
         value = (value ^ np.uint64(literals[i] + 1)) * np.uint64(0x9E3779B97F4A7C15)
         value ^= value >> np.uint64(29)
-    return np.int64(value & np.uint64(0x7FFFFFFFFFFFFFFF))
+    return np.int64(value & np.uint64(0x7FFFFFFFFFFFFFFF))  # type: ignore[return-value]
 
 
 @njit(cache=True)
-def merge_many(
-    order: Int32s,
-    begin: int,
-    count: int,
-    literal_starts: Int64s,
-    literal_counts: Int32s,
-    literals: Int32s,
-    twins: Int32s,
-    weights: Int32s,
-) -> int:
+def merge_many(begin: int, count: int, clauses: Clauses) -> int:
     """The same as `merge_few`, by hashing."""
     size = 32
     while size < 2 * count:
         size *= 2
-    slots = np.empty(size, np.int32)
-    for slot in range(size):
-        slots[slot] = -1
-    kept = begin
+    slots = np.full(size, -1, np.int32)
+    kept, order = begin, clauses.order
     for i in range(begin, begin + count):
         clause = order[i]
-        start, length = literal_starts[clause], literal_counts[clause]
-        slot = hashed(literals, start, length) & (size - 1)
-        while slots[slot] >= 0:
-            other = slots[slot]
-            if literal_counts[other] == length and same_literals(
-                literals, literal_starts[other], start, length
-            ):
-                break
+        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
+        slot = hashed(clauses.literals, start, length) & (size - 1)
+        while slots[slot] >= 0 and not need_the_same(slots[slot], clause, clauses):
             slot = (slot + 1) & (size - 1)
         if slots[slot] >= 0:
-            join_twins(slots[slot], clause, twins, weights)
+            join_twins(slots[slot], clause, clauses)
         else:
             slots[slot] = clause
             order[kept] = clause
@@ -191,54 +149,41 @@ def merge_many(
 
 
 @njit(cache=True)
-def settle(
-    begin: int,
-    count: int,
-    order: Int32s,
-    literal_starts: Int64s,
-    literal_counts: Int32s,
-    literals: Int32s,
-    twins: Int32s,
-    weights: Int32s,
-    pinned: Bools,
-    share_starts: Int64s,
-    shares: Int32s,
-    done: Bools,
-    verdicts: Marks,
-    known: Marks,
-    news: bool,
-) -> int:
-    """Bring an event's graph up to what is known of it; how many clauses are still open.
-
-    news: whether shared links may have been satisfied since the last time.
-    """
-    kept, thinned = begin, False
+def drop_idle(begin: int, count: int, clauses: Clauses) -> int:
+    """Drop the clauses that no link waits for; how many are left."""
+    kept, order = begin, clauses.order
     for i in range(begin, begin + count):
         clause = order[i]
-        left = thin(literals, literal_starts[clause], literal_counts[clause], known)
-        if left > 0:
-            thinned = thinned or left < literal_counts[clause]
-            literal_counts[clause] = left
+        if waits(clause, clauses):
             order[kept] = clause
             kept += 1
         else:
-            verdict = SATISFIED if left == 0 else REFUSED
-            news = close(clause, verdict, twins, share_starts, shares, done, verdicts) or news
+            close(clause, DROPPED, clauses)
+    return kept - begin
+
+
+@njit(cache=True)
+def settle(begin: int, count: int, clauses: Clauses, known: Marks, news: bool) -> int:
+    """Bring an event's clauses up to what is known of it; how many are still open.
+
+    news: whether shared links may have been satisfied since the last time.
+    """
+    kept, thinned, order, counts = begin, False, clauses.order, clauses.literal_counts
+    for i in range(begin, begin + count):
+        clause = order[i]
+        left = thin(clauses.literals, clauses.literal_starts[clause], counts[clause], known)
+        if left > 0:
+            thinned = thinned or left < counts[clause]
+            counts[clause] = left
+            order[kept] = clause
+            kept += 1
+        else:
+            news = close(clause, SATISFIED if left == 0 else REFUSED, clauses) or news
     count = kept - begin
     if news:
-        kept = begin
-        for i in range(begin, begin + count):
-            clause = order[i]
-            if waits(clause, twins, pinned, share_starts, shares, done):
-                order[kept] = clause
-                kept += 1
-            else:
-                close(clause, DROPPED, twins, share_starts, shares, done, verdicts)
-        count = kept - begin
+        count = drop_idle(begin, count, clauses)
     if not thinned or count < 2:
         return count
     if count < MANY:
-        return merge_few(
-            order, begin, count, literal_starts, literal_counts, literals, twins, weights
-        )
-    return merge_many(order, begin, count, literal_starts, literal_counts, literals, twins, weights)
+        return merge_few(begin, count, clauses)
+    return merge_many(begin, count, clauses)

@@ -1,8 +1,9 @@
-"""The rollout: where two policies disagree, follow each to the end in expectation, take the better.
+"""A graph of one part to try answers on, and what it is expected to cost to follow a policy in it.
 
-The state is copied into a small graph of its own, a row a depth; each outcome of a model settles
-the next row. Following a policy costs up to 2^concepts steps, so it is given a budget of steps;
-where that is not enough the lookahead's choice stands, which is the better on average.
+A part is copied into a stack, a row a depth; each outcome of a model settles the next row. The
+rollout compares the lookahead with the unit price: only where they choose differently, and only
+within a budget of steps, as following a policy to the end takes up to 2^concepts of them. Where the
+budget is not enough the lookahead's choice stands, which is the better on average.
 """
 
 from __future__ import annotations
@@ -14,22 +15,28 @@ from numba import njit
 
 from caddis.arrays import Bools, Floats, Int32s, Int64s
 from caddis.models import NO, UNASKED, YES, Marks
+from caddis.ordering.layout import MOST_ASKED, Clauses, PlanArrays
 from caddis.ordering.lookahead_kernels import lookahead
 from caddis.ordering.price_kernels import unit_price
 from caddis.ordering.residual_kernels import settle
 
+FIRST: int = np.int64(0)  # type: ignore[assignment]
+"""The first depth, and the first clause of a row."""
+BY_PRICE: bool = np.bool_(True)  # type: ignore[assignment]
+AHEAD: bool = np.bool_(False)  # type: ignore[assignment]
+"""Which of the two policies is followed. A literal in its place is a type of its own to numba, for
+which all that it is passed to would be compiled again; so it is for `FIRST`.
+"""
 MOST_DEPTH = 12
 MOST_CLAUSES = 64
 MOST_STEPS = 256
 """Steps for which both policies may be followed from one state."""
-MOST_ASKED = 4
-"""Of a model with more open concepts than this, nothing is rolled out."""
 
 
 class Stack(NamedTuple):
     """A graph of one event; what changes has a row a depth."""
 
-    counts: Int32s
+    counts: Int64s
     order: Int32s
     literal_starts: Int64s
     literal_counts: Int32s
@@ -47,69 +54,91 @@ class Stack(NamedTuple):
 
 
 @njit(cache=True)
-def compact(
-    begin: int,
-    count: int,
-    order: Int32s,
-    literal_starts: Int64s,
-    literal_counts: Int32s,
-    literals: Int32s,
-    twins: Int32s,
-    pinned: Bools,
-    share_starts: Int64s,
-    shares: Int32s,
-    done: Bools,
-    concepts: int,
-) -> Stack:
-    """A copy of one event's open clauses as the first row of a stack; twins become one clause."""
-    size, shared, lowest, highest = 0, 0, len(done), -1
+def sizes(begin: int, count: int, clauses: Clauses) -> tuple[int, int, int, int]:
+    """Of a part: its literals, its edges to shared links, its lowest link and how many from there.
+
+    The links of one event are numbered next to each other.
+    """
+    size, shared, lowest, highest = 0, 0, len(clauses.done), -1
     for i in range(begin, begin + count):
-        size += literal_counts[order[i]]
-        clause = order[i]
+        clause = clauses.order[i]
+        size += clauses.literal_counts[clause]
         while clause >= 0:
-            for s in range(share_starts[clause], share_starts[clause + 1]):
+            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
                 shared += 1
-                lowest, highest = min(lowest, shares[s]), max(highest, shares[s])
-            clause = twins[clause]
-    links = max(highest - lowest + 1, 0)
+                lowest = min(lowest, clauses.shares[s])
+                highest = max(highest, clauses.shares[s])
+            clause = clauses.twins[clause]
+    return size, shared, lowest, max(highest - lowest + 1, 0)
+
+
+@njit(cache=True)
+def new_stack(count: int, size: int, shared: int, links: int, concepts: int) -> Stack:
+    """Room for a part; nothing is known."""
     depths = MOST_DEPTH + 1
-    stack = Stack(
-        np.zeros(depths, np.int32),
+    return Stack(
+        np.zeros(depths, np.int64),
         np.zeros((depths, count), np.int32),
         np.zeros(count, np.int64),
         np.zeros((depths, count), np.int32),
         np.zeros((depths, size), np.int32),
+        np.full((depths, count), -1, np.int32),
         np.zeros((depths, count), np.int32),
-        np.ones((depths, count), np.int32),
         np.zeros(count, np.bool_),
         np.zeros(count + 1, np.int64),
         np.zeros(shared, np.int32),
         np.zeros((depths, links), np.bool_),
         np.zeros(count, np.uint8),
-        np.empty(concepts, np.uint8),
+        np.full(concepts, UNASKED, np.uint8),
         np.zeros(1, np.int64),
     )
-    for concept in range(concepts):
-        stack.known[concept] = UNASKED
+
+
+@njit(cache=True)
+def compact(begin: int, count: int, clauses: Clauses, concepts: int) -> Stack:
+    """A copy of a part as the first row of a stack; twins become one clause.
+
+    Each weighs 1: a choice is remembered by what clauses need, however many links wait for them.
+    """
+    size, shared, lowest, links = sizes(begin, count, clauses)
+    stack = new_stack(count, size, shared, links, concepts)
+    stack.counts[0] = count
     at = used = 0
     for i in range(count):
-        clause = order[begin + i]
+        clause = clauses.order[begin + i]
         stack.order[0, i], stack.literal_starts[i] = i, at
-        stack.literal_counts[0, i], stack.twins[0, i] = literal_counts[clause], -1
-        for j in range(literal_counts[clause]):
-            stack.literals[0, at] = literals[literal_starts[clause] + j]
+        stack.literal_counts[0, i], stack.weights[0, i] = clauses.literal_counts[clause], 1
+        for j in range(clauses.literal_counts[clause]):
+            stack.literals[0, at] = clauses.literals[clauses.literal_starts[clause] + j]
             at += 1
         while clause >= 0:
-            stack.pinned[i] = stack.pinned[i] or pinned[clause]
-            for s in range(share_starts[clause], share_starts[clause + 1]):
-                link = shares[s] - lowest
+            stack.pinned[i] = stack.pinned[i] or clauses.pinned[clause]
+            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                link = clauses.shares[s] - lowest
                 stack.shares[used] = link
-                stack.done[0, link] = done[shares[s]]
+                stack.done[0, link] = clauses.done[clauses.shares[s]]
                 used += 1
-            clause = twins[clause]
+            clause = clauses.twins[clause]
         stack.share_starts[i + 1] = used
-    stack.counts[0] = count
     return stack
+
+
+@njit(cache=True)
+def row(stack: Stack, depth: int) -> Clauses:
+    """The clauses as they are at a depth."""
+    return Clauses(
+        stack.order[depth],
+        stack.literal_starts,
+        stack.literal_counts[depth],
+        stack.literals[depth],
+        stack.twins[depth],
+        stack.weights[depth],
+        stack.pinned,
+        stack.share_starts,
+        stack.shares,
+        stack.done[depth],
+        stack.verdicts,
+    )
 
 
 @njit(cache=True)
@@ -120,6 +149,7 @@ def push(stack: Stack, depth: int) -> None:
         clause = stack.order[depth, i]
         stack.order[to, i] = clause
         stack.literal_counts[to, clause] = stack.literal_counts[depth, clause]
+        stack.weights[to, clause] = stack.weights[depth, clause]
         start = stack.literal_starts[clause]
         for j in range(start, start + stack.literal_counts[depth, clause]):
             stack.literals[to, j] = stack.literals[depth, j]
@@ -127,56 +157,15 @@ def push(stack: Stack, depth: int) -> None:
         stack.twins[to, i] = stack.twins[depth, i]
     for link in range(stack.done.shape[1]):
         stack.done[to, link] = stack.done[depth, link]
-    stack.counts[to] = settle(
-        0,
-        count,
-        stack.order[to],
-        stack.literal_starts,
-        stack.literal_counts[to],
-        stack.literals[to],
-        stack.twins[to],
-        stack.weights[to],
-        stack.pinned,
-        stack.share_starts,
-        stack.shares,
-        stack.done[to],
-        stack.verdicts,
-        stack.known,
-        False,
-    )
+    stack.counts[to] = settle(FIRST, count, row(stack, to), stack.known, count < 0)
 
 
 @njit(cache=True)
-def pick(
-    by_price: bool, stack: Stack, depth: int, costs: Floats, chances: Floats, answered_by: Int32s
-) -> int:
+def pick(by_price: bool, stack: Stack, depth: int, plan: PlanArrays) -> int:
     """What one of the two policies would run at a depth."""
-    count = stack.counts[depth]
     if by_price:
-        return unit_price(
-            0,
-            count,
-            stack.order[depth],
-            stack.literal_starts,
-            stack.literal_counts[depth],
-            stack.literals[depth],
-            stack.weights[depth],
-            costs,
-            chances,
-            answered_by,
-            False,
-        )
-    return lookahead(
-        0,
-        count,
-        stack.order[depth],
-        stack.literal_starts,
-        stack.literal_counts[depth],
-        stack.literals[depth],
-        costs,
-        chances,
-        answered_by,
-    )
+        return unit_price(FIRST, stack.counts[depth], row(stack, depth), plan)
+    return lookahead(FIRST, stack.counts[depth], row(stack, depth), plan)
 
 
 @njit(cache=True)
@@ -203,24 +192,16 @@ def concepts_at(stack: Stack, depth: int, model: int, answered_by: Int32s, asked
 
 
 @njit(cache=True)
-def followed(
-    by_price: bool,
-    stack: Stack,
-    model: int,
-    limit: float,
-    costs: Floats,
-    chances: Floats,
-    answered_by: Int32s,
-) -> float:
+def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanArrays) -> float:
     """The expected cost of running a model and then following a policy; inf if it is no less than
     a limit, or cannot be told in the steps that are left.
 
     It is the sum over all steps of what they cost, times how likely one gets there.
     """
-    weights, outcomes = np.ones(MOST_DEPTH), np.zeros(MOST_DEPTH, np.int32)
-    asked, asks = np.empty((MOST_DEPTH, MOST_ASKED), np.int32), np.zeros(MOST_DEPTH, np.int32)
-    asks[0] = concepts_at(stack, 0, model, answered_by, asked[0])
-    total, depth = costs[model], 0
+    weights, outcomes = np.ones(MOST_DEPTH), np.zeros(MOST_DEPTH, np.int64)
+    asked, asks = np.empty((MOST_DEPTH, MOST_ASKED), np.int32), np.zeros(MOST_DEPTH, np.int64)
+    asks[0] = concepts_at(stack, FIRST, model, plan.answered_by, asked[0])
+    total, depth = plan.costs[model], FIRST
     while depth >= 0:
         if asks[depth] < 0 or stack.steps[0] <= 0 or total >= limit:
             forget(stack)
@@ -230,7 +211,7 @@ def followed(
                 stack.known[asked[depth, k]] = UNASKED
             depth -= 1
             continue
-        chance = suppose(stack, outcomes[depth], asks[depth], asked[depth], chances)
+        chance = suppose(stack, outcomes[depth], asks[depth], asked[depth], plan.chances)
         outcomes[depth] += 1
         if chance == 0:
             continue
@@ -239,13 +220,13 @@ def followed(
             continue
         weights[depth + 1], outcomes[depth + 1] = weights[depth] * chance, 0
         depth += 1
-        model = pick(by_price, stack, depth, costs, chances, answered_by)
-        asks[depth] = concepts_at(stack, depth, model, answered_by, asked[depth])
-        total += weights[depth] * costs[model]
+        model = pick(by_price, stack, depth, plan)
+        asks[depth] = concepts_at(stack, depth, model, plan.answered_by, asked[depth])
+        total += weights[depth] * plan.costs[model]
         stack.steps[0] -= 1
         if depth + 1 == MOST_DEPTH:
             stack.steps[0] = 0
-    return total
+    return float(total)
 
 
 @njit(cache=True)
@@ -267,20 +248,14 @@ def forget(stack: Stack) -> None:
 
 
 @njit(cache=True)
-def better(
-    stack: Stack,
-    ahead: int,
-    costs: Floats,
-    chances: Floats,
-    answered_by: Int32s,
-) -> int:
+def better(stack: Stack, ahead: int, plan: PlanArrays) -> int:
     """The lookahead's choice, unless following the unit price instead is expected to cost less."""
-    price = pick(True, stack, 0, costs, chances, answered_by)
+    price = pick(BY_PRICE, stack, FIRST, plan)
     if price == ahead:
         return ahead
     stack.steps[0] = MOST_STEPS
-    least = followed(False, stack, ahead, np.inf, costs, chances, answered_by)
+    least = followed(AHEAD, stack, ahead, np.inf, plan)
     if least == np.inf:
         return ahead
-    other = followed(True, stack, price, least * (1 - 1e-9), costs, chances, answered_by)
+    other = followed(BY_PRICE, stack, price, least * (1 - 1e-9), plan)
     return price if other < least else ahead

@@ -7,7 +7,7 @@ answers that are known already, or a generator that draws them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -31,13 +31,13 @@ def concepts_of(plan: Plan) -> tuple[Int32s, ...]:
 
 def decide(graphs: Graphs, plan: Plan, policy: Policy, answer: Answering) -> int:
     """Run models until nothing is open; how many rounds that took."""
-    concepts: Sequence[Int32s] = concepts_of(plan)
+    concepts = concepts_of(plan)
     rounds = 0
     while len(graphs.open):
         wanted = policy.next_models(graphs, plan)
-        for model in np.flatnonzero(wanted.any(axis=0)):
+        for model in np.flatnonzero(wanted.any(axis=0)).tolist():
             events = np.flatnonzero(wanted[:, model]).astype(np.int32)
-            graphs.tell(events, concepts[model], answer(int(model), events))
+            graphs.tell(events, concepts[model], answer(model, events))
         graphs.settle()
         rounds += 1
     return rounds
