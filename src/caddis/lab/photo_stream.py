@@ -73,11 +73,11 @@ NAMED: Mapping[str, str] = {
     "cats-of-galway": "city = 'Galway' AND cat(photo)",
     "flowers-outdoors": "flower(photo) AND NOT building(photo)",
     "bikers": "motorcycle(photo) AND city IN ('Dublin', 'Cork') AND NOT food(photo)",
-    "baristas": "camera LIKE 'cafe%' AND coffee(photo)",
+    "baristas": "camera LIKE 'cafe%' AND city IN ('Galway', 'Cork') AND coffee(photo)",
     "architects": "city = 'Sligo' AND taken_at >= '2026-05-01 12:00' AND building(photo) AND NOT "
     "bridge(photo)",
     "launch-watch": "rocket(photo) OR aircraft(photo)",
-    "night-shift": "taken_at < '2026-05-01 04:00' AND (cat(photo) OR motorcycle(photo))",
+    "night-shift": "taken_at < '2026-05-01 03:00' AND (cat(photo) OR motorcycle(photo))",
     "photo-club": "photographer(photo) AND city <> 'Galway'",
     "second-breakfast": "city = 'Ennis' AND taken_at BETWEEN '2026-05-01 09:00' AND "
     "'2026-05-01 15:00' AND (coffee(photo) OR dessert(photo))",
@@ -96,11 +96,12 @@ _WRITTEN = """
 
     city = '{city}' AND {quick}(photo) AND NOT {middle}(photo) AND {hours}
 
-    city = '{city}' AND {quick}(photo) AND {slow}(photo)
+    city = '{city}' AND {quick}(photo) AND {slow}(photo) AND {hours}
 
-    city <> '{city}' AND {quick}(photo) AND {middle}(photo) AND {hours}
+    city <> '{city}' AND {hours} AND {quick}(photo) AND NOT {quick2}(photo)
 
-    camera LIKE '{place}%' AND {quick}(photo) AND NOT ({middle}(photo) OR {slow}(photo))
+    camera LIKE '{place}%' AND {hours}
+    AND {quick}(photo) AND NOT ({middle}(photo) OR {slow}(photo))
 
     city IN ('{city}', '{city2}') AND {hours}
     AND ({quick}(photo) AND NOT {slow}(photo) OR {quick2}(photo) AND {middle}(photo))
@@ -226,7 +227,7 @@ def _where(rng: np.random.Generator) -> str:
     """What somebody may wait for."""
     quick, middle, slow = (rng.permutation(names).tolist() for names in CONCEPTS)
     camera, city = CAMERAS[int(rng.integers(len(CAMERAS)))]
-    hour = int(rng.integers(1, 20))
+    hour = int(rng.integers(0, 22))
     return str(rng.choice(TEMPLATES)).format(
         camera=camera,
         place=camera.partition("-")[0],
@@ -237,5 +238,5 @@ def _where(rng: np.random.Generator) -> str:
         middle=middle[0],
         slow=slow[0],
         hours=f"taken_at BETWEEN TIMESTAMP '{MIDNIGHT:%Y-%m-%d} {hour:02d}:00:00' "
-        f"AND TIMESTAMP '{MIDNIGHT:%Y-%m-%d} {hour + 4:02d}:00:00'",
+        f"AND TIMESTAMP '{MIDNIGHT:%Y-%m-%d} {hour + 2:02d}:00:00'",
     )
