@@ -2,10 +2,11 @@
 
 import pyarrow as pa
 
-from caddis.language import Concept, Predicate, ValueSet, tree
+from caddis.language import Concept, Predicate, ValueSet, Vocabulary, tree
 from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
 from caddis.language.columns import Column
 from caddis.language.normal import Term, Values
+from caddis.language.shapes import CONCEPT
 from caddis.language.tree import Atom, Slot
 
 PRICE = Column(("price",), pa.int32())
@@ -63,6 +64,21 @@ def test_joint_parts_are_intersected_or_united():
             assert not isinstance(found, Concept)
             assert found.column == PRICE
             assert all((key in found.values) == (key in expected) for key in range(12))  # type: ignore[union-attr]
+
+
+def test_a_concepts_name_is_bound_in_lower_case_and_listed_once():
+    part = Term(Atom(PRICE, tree.Test.CONCEPT, (Slot(0, CONCEPT),)), negated=True)
+    binding, predicates = bound(part)
+    assert [binding[("Beach",)], binding[("beach",)], binding[("crowded",)]] == [0, 0, 1]
+    assert predicates == [Concept("beach", PRICE, True), Concept("crowded", PRICE, True)]
+
+
+def test_a_concept_that_no_model_answers_of_the_column_does_not_fit():
+    part = Term(Atom(PRICE, tree.Test.CONCEPT, (Slot(0, CONCEPT),)), negated=False)
+    known = Vocabulary.of([("beach", "photo"), ("cheap", "price")])
+    binding = Binding(part, [], "UTC", known)
+    assert [binding[("cheap",)], binding[("beach",)]] == [0, INVALID]
+    assert binding.problems[("beach",)].problem == known.problem("beach", PRICE)
 
 
 def test_slots_are_listed_in_order_and_renumbered():

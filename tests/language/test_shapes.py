@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.language.shapes import Shape, lift, lift_key, shape_of
+from caddis.language.shapes import CONCEPT, CONCEPT_STAND_IN, Shape, lift, lift_key, shape_of
 
 pieces = st.sampled_from(
     [
@@ -60,6 +60,23 @@ def text_of(shape: Shape, literals: tuple[str, ...]) -> str:
 @given(clauses | st.text(st.characters(exclude_characters="\0"), max_size=20))
 def test_the_text_between_and_the_literals_give_the_text_back(where):
     assert text_of(*lift(where)) == where
+
+
+@given(clauses)
+def test_lifted_names_give_the_text_back_and_stand_before_a_parenthesis(where):
+    shape, texts = lift(where, str.isidentifier)
+    assert text_of(shape, texts) == where
+    for slot, kind in enumerate(shape.kinds):
+        start, end = shape.span_of(slot, texts)
+        assert where[start:end] == texts[slot]
+        assert kind != CONCEPT or where[end:].lstrip().startswith("(")
+
+
+@given(clauses)
+def test_names_are_lifted_beside_the_same_literals(where):
+    shape, texts = lift(where, str.isidentifier)
+    others = zip(shape.kinds, texts, strict=True)
+    assert tuple(text for kind, text in others if kind != CONCEPT) == lift(where)[1]
 
 
 @given(clauses)
@@ -167,8 +184,9 @@ def test_a_literal_knows_its_place_in_the_text(literals):
 
 @given(clauses)
 def test_the_template_has_a_stand_in_where_each_literal_begins(where):
-    shape, _ = lift(where)
+    shape, _ = lift(where, str.isidentifier)
     template = shape.template()
     for place, slot in shape.slot_starts().items():
-        stand_in = "'s'" if shape.kinds[slot] in "spwr" else "1"
+        number_or_name = CONCEPT_STAND_IN if shape.kinds[slot] == CONCEPT else "1"
+        stand_in = "'s'" if shape.kinds[slot] in "spwr" else number_or_name
         assert template.startswith(stand_in, place)

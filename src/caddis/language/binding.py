@@ -22,6 +22,7 @@ from caddis.language.predicates import Concept, Contains, InValues, MatchesText,
 from caddis.language.shapes import TEXT_KINDS, Texts
 from caddis.language.tree import TEXT_TESTS, Atom, Slot, Test
 from caddis.language.values import ALL_KNOWN, NOTHING, ONLY_NULL, ValueSet
+from caddis.language.vocabulary import Vocabulary
 
 NEVER, ALWAYS, INVALID = -1, -2, -3
 """In place of a predicate's number: true of nothing; of everything; its literals are wrong."""
@@ -42,12 +43,17 @@ class Binding(dict[Texts, int]):
     """The texts of a part's literals → the number of the predicate in `predicates`."""
 
     def __init__(
-        self, part: Values | Term, predicates: list[Predicate | Concept], zone: str
+        self,
+        part: Values | Term,
+        predicates: list[Predicate | Concept],
+        zone: str,
+        concepts: Vocabulary | None = None,
     ) -> None:
         super().__init__()
         self.part = part
         self.predicates = predicates
         self.timezone = zone
+        self.concepts = concepts
         self.problems: dict[Texts, BindProblem] = {}
 
     def __missing__(self, texts: Texts) -> int:
@@ -57,7 +63,7 @@ class Binding(dict[Texts, int]):
 
     def _number(self, texts: Texts) -> int:
         try:
-            predicate = _Bound(texts, self.timezone).part(self.part)
+            predicate = _Bound(texts, self.timezone, self.concepts).part(self.part)
         except BindProblem as problem:
             self.problems[texts] = problem
             return INVALID
@@ -71,6 +77,8 @@ class Binding(dict[Texts, int]):
             return NEVER
         if isinstance(predicate, InValues) and predicate.values.is_everything:
             return ALWAYS
+        if isinstance(predicate, Concept) and texts not in ((), (predicate.name,)):
+            return self[(predicate.name,)]  # the same name, written in capitals
         self.predicates.append(predicate)
         return len(self.predicates) - 1
 
@@ -78,22 +86,34 @@ class Binding(dict[Texts, int]):
 class _Bound:
     """One combination of literals."""
 
-    def __init__(self, texts: Texts, timezone: str) -> None:
+    def __init__(self, texts: Texts, timezone: str, concepts: Vocabulary | None) -> None:
         self.texts = texts
         self.timezone = timezone
+        self.concepts = concepts
 
     def part(self, part: Values | Term) -> Predicate | Concept:
         if isinstance(part, Values):
             return InValues(part.column, self.values(part))
         atom = part.atom
         if atom.test is Test.CONCEPT:
-            return Concept(atom.concept, atom.column, part.negated)
+            return Concept(self.concept(atom), atom.column, part.negated)
         if atom.test is Test.CONTAINS:
             return Contains(atom.column, self.listed(atom), part.negated)
         accepted = self.accepted_text(atom)
         if isinstance(accepted, TextPattern):
             return MatchesText(atom.column, accepted, part.negated)
         return InValues(atom.column, self.term(part))
+
+    def concept(self, atom: Atom) -> str:
+        if not atom.operands:
+            return atom.concept
+        (slot,) = atom.operands
+        assert isinstance(slot, Slot)
+        name = self.texts[slot.number].lower()
+        problem = None if self.concepts is None else self.concepts.problem(name, atom.column)
+        if problem is not None:
+            raise BindProblem(slot.number, problem)
+        return name
 
     def values(self, part: Values | Term) -> ValueSet:
         if isinstance(part, Term):

@@ -3,12 +3,16 @@
 Texts are grouped by shape; a shape is parsed and normalised once, and binding its literals is a
 dictionary look-up per predicate and subscription. What comes out is a `ClauseTable`: arrays, not
 objects, with every distinct predicate listed once.
+
+The names of known concepts are lifted like literals. A text that is then refused is read again
+with its names in place, so that what is said of it is said in its own words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +25,8 @@ from caddis.language.literals import check_timezone
 from caddis.language.normal import ClauseTemplate, Term, Values, normalise, parts_of
 from caddis.language.predicates import Clause, Concept, Predicate
 from caddis.language.refusals import ShapeProblem
-from caddis.language.shapes import Shape, Texts, lift_key, shape_of
-from caddis.language.syntax import read
+from caddis.language.shapes import CONCEPT, IsConcept, Shape, Texts, lift_key, shape_of
+from caddis.language.syntax import is_plain_name, read
 from caddis.language.tree import Node
 from caddis.language.vocabulary import Vocabulary
 
@@ -79,9 +83,18 @@ def parse_all(
     """
     check_timezone(timezone)
     parser = _Parser(schema, timezone, concepts)
-    for key, group in _by_shape(wheres, parser.errors).items():
+    for key, group in _by_shape(_given(wheres, parser.errors), _liftable(concepts)).items():
+        parser.add(shape_of(key), group)
+    for key, group in _by_shape(parser.unsettled.items()).items():
         parser.add(shape_of(key), group)
     return parser.table()
+
+
+def _liftable(concepts: Vocabulary | None) -> IsConcept | None:
+    """Whether a name, however it is written, is one of the concepts and none of SQL's words."""
+    if concepts is None or not concepts.columns:
+        return None
+    return cache(lambda name: name.lower() in concepts.columns and is_plain_name(name))
 
 
 @dataclass(slots=True)
@@ -96,17 +109,25 @@ class _Group:
         return "".join(fixed + text for fixed, text in zip(shape.between, texts, strict=True))
 
 
-def _by_shape(
+def _given(
     wheres: Iterable[str | None], errors: dict[int, SubscriptionError]
-) -> dict[Texts, _Group]:
-    groups: dict[Texts, _Group] = {}
+) -> Iterator[tuple[int, str]]:
+    """The texts that say something, with their rows."""
     for row, where in enumerate(wheres):
         if where is None or not where.strip():
             what = "null" if where is None else "empty"
             problem = f"the WHERE clause is {what}; to match all events write TRUE"
             errors[row] = SubscriptionError(problem, "")
             continue
-        key, literals = lift_key(where)
+        yield row, where
+
+
+def _by_shape(
+    wheres: Iterable[tuple[int, str]], is_concept: IsConcept | None = None
+) -> dict[Texts, _Group]:
+    groups: dict[Texts, _Group] = {}
+    for row, where in wheres:
+        key, literals = lift_key(where, is_concept)
         group = groups.get(key)
         if group is None:
             group = groups[key] = _Group()
@@ -131,6 +152,7 @@ class _Parser:
         self.predicates: list[Predicate | Concept] = []
         self.bindings: dict[Values | Term, Binding] = {}
         self.errors: dict[int, SubscriptionError] = {}
+        self.unsettled: dict[int, str] = {}
         self.pieces: list[tuple[Int32s, Int32s]] = []
 
     def add(self, shape: Shape, group: _Group) -> None:
@@ -166,15 +188,17 @@ class _Parser:
     def _binding(self, part: Values | Term, slots: list[int]) -> Binding:
         canonical = renumbered(part, {slot: at for at, slot in enumerate(slots)})
         if canonical not in self.bindings:
-            self.bindings[canonical] = Binding(canonical, self.predicates, self.timezone)
+            self.bindings[canonical] = Binding(
+                canonical, self.predicates, self.timezone, self.concepts
+            )
         return self.bindings[canonical]
 
     def _refuse_all(self, shape: Shape, group: _Group, problem: ShapeProblem) -> None:
         for at, row in enumerate(group.rows):
-            span, texts = problem.span, group.literals[at]
+            span, texts, where = problem.span, group.literals[at], group.where(shape, at)
             if span is not None:
                 span = shape.to_text(span[0], texts), shape.to_text(span[1], texts)
-            self.errors[row] = SubscriptionError(problem.problem, group.where(shape, at), span)
+            self._refuse(row, shape, SubscriptionError(problem.problem, where, span))
 
     def _refuse_some(
         self, shape: Shape, group: _Group, binding: Binding, slots: list[int], numbers: Int32s
@@ -184,7 +208,14 @@ class _Parser:
             problem = binding.problems[tuple(texts[slot] for slot in slots)]
             span = shape.span_of(slots[problem.slot], texts) if problem.slot >= 0 else None
             error = SubscriptionError(problem.problem, group.where(shape, at), span)
-            self.errors.setdefault(group.rows[at], error)
+            self._refuse(group.rows[at], shape, error)
+
+    def _refuse(self, row: int, shape: Shape, error: SubscriptionError) -> None:
+        """For good, unless names were lifted: then the text is to be read again."""
+        if CONCEPT in shape.kinds:
+            self.unsettled[row] = error.where
+        else:
+            self.errors.setdefault(row, error)
 
     def table(self) -> ClauseTable:
         refused = np.fromiter(self.errors, dtype=np.int32, count=len(self.errors))

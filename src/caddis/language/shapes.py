@@ -1,36 +1,46 @@
 """Lifts the literals out of a WHERE clause, so that a million clauses share a few shapes.
 
     city = 'Galway' AND price < 200     →   city = ⟨string⟩ AND price < ⟨int⟩   +   'Galway', 200
+    price < 200 AND beach(photo)        →   price < ⟨int⟩ AND ⟨concept⟩(photo)  +   200, beach
 
 The shape is parsed once; its literals are bound per subscription. A literal's kind is part of
 the shape, because Spark types `5`, `5.0` and `5e0` differently and because a LIKE pattern without
 wildcards, or with one at its end, is an interval of values while any other is a regular expression.
+The name of a concept that is called is lifted as a literal of a kind of its own.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _REST_OF_STRING = r"""(?<=')[^'\\]*(?:(?:\\.|'')[^'\\]*)*'|(?<=")[^"\\]*(?:(?:\\.|"")[^"\\]*)*\""""
 _REST_OF_NUMBER = r"(?<![\w.`][0-9.])(?<=[0-9.])[\w.]*(?:(?<=[eE])[+-]\w+)?"
 _LITERAL_PATTERN = rf"(['\"0-9.](?:{_REST_OF_STRING}|{_REST_OF_NUMBER}))"
 _LITERAL = re.compile(_LITERAL_PATTERN, re.DOTALL)
+_SKIPPED = r"`(?:[^`]|``)*`|--[^\r\n]*|/\*.*?\*/"
 _LITERAL_OR_SKIPPED = re.compile(
-    rf"""((?<!\w)[rR](?:'[^']*'|"[^"]*"))|{_LITERAL_PATTERN}|`(?:[^`]|``)*`|--[^\r\n]*|/\*.*?\*/""",
-    re.DOTALL,
+    rf"""((?<!\w)[rR](?:'[^']*'|"[^"]*"))|{_LITERAL_PATTERN}|{_SKIPPED}""", re.DOTALL
 )
+_CALLED_OR_SKIPPED = re.compile(rf"{_SKIPPED}|(?<![\w.])([^\W\d]\w*)(?=[ \t\r\n]*\()", re.DOTALL)
 _MARKS_TO_SKIP = ("`", "--", "/*", "r'", 'r"', "R'", 'R"')
 _WILDCARD = re.compile(r"[%_\\]|''|\"\"").search
 _SUFFIX_KINDS = {"l": "L", "s": "S", "y": "Y", "d": "D", "f": "F"}
 
 Texts = tuple[str, ...]
+IsConcept = Callable[[str], bool]
+"""Whether a name that is called is lifted; true of identifiers only."""
 
 STRING, PREFIX, PATTERN, RAW = "s", "p", "w", "r"
 """Kinds of string literals: no wildcard; one `%`, at the end; any other; r'...'."""
 TEXT_KINDS = frozenset((STRING, PREFIX, PATTERN, RAW))
 INTEGER, DECIMAL, EXPONENT = "i", "d", "e"
 """Kinds of numbers without a suffix; with one, the kind is the suffix: L S Y D F, B for BD."""
+CONCEPT = "c"
+"""The kind of a concept's name."""
+CONCEPT_STAND_IN = "some_concept"
+"""A slot is known by its place, so that a column or a concept of this name is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +82,30 @@ class Shape:
 
     @staticmethod
     def _stand_in(kind: str) -> str:
+        if kind == CONCEPT:
+            return CONCEPT_STAND_IN
         return "'s'" if kind in TEXT_KINDS else "1"
 
 
-def lift(where: str) -> tuple[Shape, Texts]:
+def lift(where: str, is_concept: IsConcept | None = None) -> tuple[Shape, Texts]:
     """The shape of a WHERE clause, and the texts of its literals.
+
+    is_concept: which of the names that it calls are lifted; None: none.
 
     >>> shape, literals = lift("city = 'Galway' AND price < 200")
     >>> shape.template(), literals
     ("city = 's' AND price < 1", ("'Galway'", '200'))
     """
-    key, literals = lift_key(where)
+    key, literals = lift_key(where, is_concept)
     return shape_of(key), literals
 
 
-def lift_key(where: str) -> tuple[Texts, Texts]:
+def lift_key(where: str, is_concept: IsConcept | None = None) -> tuple[Texts, Texts]:
     """Like `lift`, with the shape as plain texts: what a million clauses are grouped by."""
     careful = any(mark in where for mark in _MARKS_TO_SKIP)
     parts = _split_with_skips(where) if careful else _LITERAL.split(where)
+    if is_concept is not None and "(" in where:
+        parts = _split_at_concepts(parts, is_concept)
     literals = tuple(parts[1::2])
     return ("".join(map(_kind, literals)), *parts[::2]), literals
 
@@ -109,6 +125,25 @@ def _split_with_skips(where: str) -> list[str]:
     return [*parts, where[start:]]
 
 
+def _split_at_concepts(parts: list[str], is_concept: IsConcept) -> list[str]:
+    """The same parts, with the names of concepts at odd places, too."""
+    split = _called_apart(parts[0], is_concept)
+    for literal, fixed in zip(parts[1::2], parts[2::2], strict=True):
+        split += [literal, *_called_apart(fixed, is_concept)]
+    return split
+
+
+def _called_apart(fixed: str, is_concept: IsConcept) -> list[str]:
+    if "(" not in fixed:
+        return [fixed]
+    parts, start = [], 0
+    for called in _CALLED_OR_SKIPPED.finditer(fixed):
+        if called.lastindex and is_concept(called.group()):
+            parts += [fixed[start : called.start()], called.group()]
+            start = called.end()
+    return [*parts, fixed[start:]]
+
+
 def _kind(literal: str) -> str:
     first = literal[0]
     if first in "'\"":
@@ -116,10 +151,12 @@ def _kind(literal: str) -> str:
         if wild is None:
             return STRING
         return PREFIX if wild.start() == len(literal) - 2 and wild.group() == "%" else PATTERN
-    if first in "rR":
-        return RAW
     if literal.isdigit():
         return INTEGER
+    if literal.isidentifier():
+        return CONCEPT
+    if first in "rR":
+        return RAW
     last = literal[-1].lower()
     if last in _SUFFIX_KINDS:
         return "B" if literal[-2:].lower() == "bd" else _SUFFIX_KINDS[last]

@@ -7,6 +7,7 @@ only what they can do. The one thing left to them is what depends on a literal's
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import sqlglot
 from sqlglot import exp
@@ -29,7 +30,7 @@ from caddis.language.refusals import (
     syntax_problem,
     unclosed,
 )
-from caddis.language.shapes import TEXT_KINDS, Shape
+from caddis.language.shapes import CONCEPT_STAND_IN, TEXT_KINDS, Shape
 from caddis.language.tree import Atom, Operand, Slot, Test
 from caddis.language.vocabulary import Vocabulary
 
@@ -81,6 +82,21 @@ def read(shape: Shape, columns: Columns, concepts: Vocabulary | None = None) -> 
         raise unclosed(template) from None
     except RecursionError:
         raise ShapeProblem("the clause is nested too deeply") from None
+
+
+@lru_cache(maxsize=100_000)
+def is_plain_name(name: str) -> bool:
+    """Whether calls of the name are read like those of any other: it is no word of SQL's own."""
+    return name.isidentifier() and _calls_of(name) == _calls_of(CONCEPT_STAND_IN)
+
+
+def _calls_of(name: str) -> list[type[exp.Expr]]:
+    """The kinds of nodes that calls of the name are read as, wherever a condition may stand."""
+    calls = f"{PREAMBLE}{name}(x) AND NOT {name}(x) OR ({name}(x))"
+    try:
+        return [type(node) for node in sqlglot.parse_one(calls, read="spark").walk()]
+    except (SqlglotError, IndexError):  # the latter of map(x)
+        return []
 
 
 class _Reader:
@@ -222,6 +238,9 @@ class _Reader:
                 f"the concept {at.name!r} takes one column, as in {at.name}(photo)", at
             )
         column, name = self.column(arguments[0]), at.name.lower()
+        slot = self.slots.get(at.meta.get("start", -1) - len(PREAMBLE))
+        if slot is not None:
+            return Atom(column, Test.CONCEPT, (Slot(slot, self.shape.kinds[slot]),))
         problem = None if self.concepts is None else self.concepts.problem(name, column)
         if problem is not None:
             raise self.problem(problem, at)

@@ -35,7 +35,10 @@ TEXT_TESTS = frozenset((Test.LIKE, Test.ILIKE, Test.RLIKE))
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A literal's place: its number and kind, its sign, and the type a cast gives it."""
+    """A literal's place: its number and kind, its sign, and the type a cast gives it.
+
+    The name of a concept may be a slot, too.
+    """
 
     number: int
     kind: str
@@ -49,7 +52,10 @@ Operand = Slot | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A test of a column against literals; LIKE may have an escape as its second operand."""
+    """A test of a column against literals; LIKE may have an escape as its second operand.
+
+    A concept has its name as its one operand if that is a slot, and else in `concept`.
+    """
 
     column: Column
     test: Test
