@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from caddis.errors import SubscriptionError
-from caddis.language import parse
+from caddis.language import parse, parse_all
 from caddis.language.syntax import SUPPORTED
 
 SCHEMA = pa.schema(
@@ -380,3 +380,11 @@ def test_a_wrong_literal_deep_in_a_long_text_is_underlined():
 def test_a_control_character_in_the_text_is_an_error_like_any_other():
     assert error_of("price\0 = 1").problem
     assert error_of("price = 1 \x01 AND sold").problem
+
+
+def test_a_call_that_the_parser_trips_over_is_one_subscriptions_mistake():
+    problem = "a function is called here as SQL does not allow"
+    assert error_of("map(price) = 3").problem == problem
+    table = parse_all(["map(price) = 3", "price = 3"], SCHEMA)
+    assert list(table.errors) == [0]
+    assert table.owner.tolist() == [1]

@@ -74,14 +74,21 @@ def read(shape: Shape, columns: Columns, concepts: Vocabulary | None = None) -> 
     template = shape.template()
     refuse_by_sight(shape, template)
     try:
-        parsed = sqlglot.parse_one(f"{PREAMBLE}{template}", read="spark")
-        return _Reader(shape, columns, concepts).whole(parsed)
+        return _Reader(shape, columns, concepts).whole(_parsed(template))
+    except RecursionError:
+        raise ShapeProblem("the clause is nested too deeply") from None
+
+
+def _parsed(template: str) -> exp.Expr:
+    try:
+        return sqlglot.parse_one(f"{PREAMBLE}{template}", read="spark")
     except ParseError as error:
         raise syntax_problem(error, template) from None
     except SqlglotError:
         raise unclosed(template) from None
-    except RecursionError:
-        raise ShapeProblem("the clause is nested too deeply") from None
+    except (LookupError, TypeError, ValueError):
+        # sqlglot trips over calls of some of SQL's functions with too few arguments: map(price).
+        raise ShapeProblem("a function is called here as SQL does not allow") from None
 
 
 @lru_cache(maxsize=100_000)
