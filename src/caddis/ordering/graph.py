@@ -11,7 +11,7 @@ from caddis.arrays import Bools, Int32s
 from caddis.models import UNASKED, Marks
 from caddis.ordering.choice_kernels import settle_events, tell
 from caddis.ordering.demand import Demand
-from caddis.ordering.graph_kernels import DECIDED, copy_literals, group_pairs, share_links, weigh
+from caddis.ordering.graph_kernels import copy_literals, group_pairs, share_links, weigh
 from caddis.ordering.layout import OPEN, SATISFIED, Clauses, GraphArrays
 from caddis.ordering.plan import Plan
 
@@ -76,6 +76,7 @@ class Graphs:
 
     def satisfied(self) -> Bools:
         """By candidate pair: whether its clause is known to hold."""
-        verdicts = np.append(self.arrays.clauses.verdicts, OPEN) == SATISFIED
-        holds: Bools = (self._open_of == DECIDED) | (verdicts[self._open_of] & (self._open_of >= 0))
+        # Behind the clauses' verdicts stand those of IGNORED and of DECIDED: -2 and -1.
+        verdicts = np.append(self.arrays.clauses.verdicts, [OPEN, SATISFIED])
+        holds: Bools = verdicts[self._open_of] == SATISFIED
         return holds
