@@ -74,6 +74,11 @@ def test_a_file_that_does_not_exist_yet_is_begun(tmp_path):
     assert Statistics.load(tmp_path / "new.json").cost(READING) == 5.0
 
 
+def test_a_file_in_a_folder_that_does_not_exist_is_refused(tmp_path):
+    with pytest.raises(ModelError, match=r"seen\.json: there is no folder .*absent"):
+        ModelFolder.create(tmp_path / "models", [shouts], tmp_path / "absent" / "seen.json")
+
+
 def test_a_damaged_file_of_statistics_is_named_before_anything_runs(tmp_path):
     path = tmp_path / "seen.json"
     path.write_text("{}")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from pyspark import cloudpickle
 
-from caddis.errors import IndexFolderError
+from caddis.errors import IndexFolderError, ModelError
 from caddis.models import Catalogue, Model, Reading, Statistics, Tally
 
 MODELS, STATISTICS, TALLIES, PROBLEMS = (
@@ -57,6 +57,8 @@ class ModelFolder:
 
         statistics: a file in place of the folder's own; it need not exist yet.
         """
+        if statistics is not None and not statistics.parent.is_dir():
+            raise ModelError(f"{statistics}: there is no folder {statistics.parent}")
         path.mkdir(parents=True)
         shipped = [model.by_reference(str(path)) for model in models]
         (path / MODELS).write_bytes(cloudpickle.dumps(shipped))  # type: ignore[no-untyped-call]
