@@ -183,6 +183,14 @@ def test_the_stand_in_is_a_name_like_any_other():
 
 # -- what is said of mistakes
 
+
+def test_of_very_many_columns_that_a_model_reads_some_are_named():
+    known = Vocabulary.of(("beach", f"photo_{number:02}") for number in range(30))
+    problem = known.problem("beach", FACE)
+    assert problem is not None
+    assert problem.endswith(" or photo_18 or photo_19 or ...)")
+
+
 THERE_IS = "beach, c1, crowded, left"
 
 

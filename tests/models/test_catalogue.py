@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import ModelError
-from caddis.language import Column, Concept
+from caddis.language import Column, Concept, parse_all
 from caddis.models import Catalogue, Model, OnnxTexts, Reading
 from tests.models.graphs import spam_graph
 from tests.models.readings import PHOTO, TITLE, model
@@ -62,6 +62,47 @@ def test_the_vocabulary_knows_which_concepts_can_be_asked_of_which_columns():
         "c": {None},
         "d": {"photo"},
     }
+
+
+EVENTS = pa.schema(
+    {
+        "Title": pa.string(),
+        "price": pa.int32(),
+        "tags": pa.list_(pa.string()),
+        "shop": pa.struct({"Name": pa.string(), "at": pa.struct({"city": pa.large_string()})}),
+    }
+)
+
+
+def test_of_given_events_a_model_of_any_column_is_listed_with_those_that_it_can_read():
+    known = Catalogue([spam(), model("b"), model("c", reads="price")]).vocabulary_for(EVENTS)
+    assert known.columns == {
+        "spam": {"Title", "shop.Name", "shop.at.city"},
+        "b": {None},
+        "c": {"price"},
+    }
+    assert parse_all(["spam(price)"], EVENTS, concepts=known).errors[0].problem == (
+        "no model reads 'price' for 'spam'; write spam(Title or shop.Name or shop.at.city)"
+    )
+
+
+def test_what_one_model_cannot_read_another_may():
+    known = Catalogue([spam(), model("b", "spam"), spam(name="c", reads="Title")])
+    assert known.vocabulary_for(EVENTS).problem("spam", LISTED) is None
+    only_texts = pa.schema({"title": pa.string()})
+    assert known.vocabulary_for(only_texts).columns == {"spam": {None, "Title"}}
+
+
+def test_a_concept_of_no_column_stays_known():
+    known = Catalogue([spam()]).vocabulary_for(pa.schema({"photo": pa.binary()}))
+    assert known.columns == {"spam": frozenset()}
+    assert known.problem("spam", PHOTO) == "no model reads 'photo' for 'spam'"
+
+
+def test_columns_that_only_their_case_tells_apart_are_left_out():
+    twins = pa.schema([("a", pa.string()), ("A", pa.string()), ("b", pa.string())])
+    twins = twins.append(pa.field("price", pa.int32()))
+    assert Catalogue([spam()]).vocabulary_for(twins).columns == {"spam": {"b"}}
 
 
 # -- what it checks

@@ -15,6 +15,8 @@ LISTED = 20
 class Vocabulary:
     """Each concept's name, with the columns that it can be asked of; None stands for any column.
 
+    A concept without columns is known, but no model can read any column for it.
+
     >>> Vocabulary({"beach": frozenset([None])}).problem("beech", Column(("photo",), None))
     "unknown concept 'beech'; did you mean 'beach'? There is: beach"
     """
@@ -46,9 +48,8 @@ class Vocabulary:
         names = sorted(name for name in readable if name is not None)
         if None in readable or column.name.lower() in (name.lower() for name in names):
             return None
-        return (
-            f"no model reads {column.name!r} for {concept!r}; write {concept}({' or '.join(names)})"
-        )
+        hint = f"; write {concept}({_either(names)})" if names else ""
+        return f"no model reads {column.name!r} for {concept!r}{hint}"
 
     def _nearest(self, concept: str) -> str:
         if not self.columns:
@@ -58,3 +59,7 @@ class Vocabulary:
         names = sorted(self.columns)
         more = ", ..." if len(names) > LISTED else ""
         return f"; {hint}{', '.join(names[:LISTED])}{more}"
+
+
+def _either(names: list[str]) -> str:
+    return " or ".join(names[:LISTED] + ["..."] * (len(names) > LISTED))

@@ -7,7 +7,8 @@ them ran.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +71,20 @@ class Catalogue:
             (concept, model.reads) for model in self.models for concept in model.concepts
         )
 
+    def vocabulary_for(self, schema: pa.Schema) -> Vocabulary:
+        """The concepts, with the columns of these events that some model can read for them.
+
+        A concept that can be asked of every column stays one of any; one that can be asked of none
+        is kept without columns, so that it is not taken for an unknown one.
+        """
+        columns = list(_columns_of(schema))
+        known: dict[str, frozenset[str | None]] = {}
+        for model in self.models:
+            readable = _readable(model, columns)
+            for concept in model.concepts:
+                known[concept] = known.get(concept, frozenset()) | readable
+        return Vocabulary(known)
+
     def check(self, schema: pa.Schema) -> None:
         """Raise ModelError if a model reads a column that events lack, or that is not for it."""
         columns = Columns(schema)
@@ -108,10 +123,10 @@ class Catalogue:
         able, problems = [], []
         for model in self.models:
             if concept.name in model.concepts and _may_read(model, concept.column):
-                try:
-                    model.check_reads(_whole_type(concept.column))
+                problem = _refusal(model, concept.column)
+                if problem is None:
                     able.append(Reading(model, concept.column))
-                except ModelError as problem:
+                else:
                     problems.append(problem)
         if able:
             return able
@@ -136,6 +151,39 @@ def _check_model(given: object) -> None:
 
 def _may_read(model: Model, column: Column) -> bool:
     return model.reads is None or model.reads.lower() == column.name.lower()
+
+
+def _readable(model: Model, columns: Sequence[Column]) -> frozenset[str | None]:
+    """The names of the columns that a model reads; None for whichever there is."""
+    if model.reads is not None:
+        return frozenset([model.reads])
+    able = [column.name for column in columns if _refusal(model, column) is None]
+    return frozenset([None] if len(able) == len(columns) else able)
+
+
+def _refusal(model: Model, column: Column) -> ModelError | None:
+    """Why a model cannot read a column, going by its type; None if it can."""
+    try:
+        model.check_reads(_whole_type(column))
+    except ModelError as problem:
+        return problem
+    return None
+
+
+def _columns_of(schema: pa.Schema) -> Iterator[Column]:
+    """Every column and struct field that has a name of its own."""
+    columns = Columns(schema)
+    for path in _paths(schema):
+        with suppress(UnknownColumn):  # names that differ in nothing but case
+            yield columns.find(path)
+
+
+def _paths(fields: Iterable[pa.Field], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for field in fields:
+        path = (*above, field.name)
+        yield path
+        if pa.types.is_struct(field.type):
+            yield from _paths(field.type, path)
 
 
 def _whole_type(column: Column) -> pa.DataType:
