@@ -1,7 +1,3 @@
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -78,57 +74,6 @@ def test_a_batch_function_that_gives_one_answer_for_all_is_refused():
     model = concept(batch=True, answers=["a"])(lambda _: True)
     with pytest.raises(ModelError, match="gave True; a batch of values needs a list of answers"):
         model.predict(pa.array(["x"]))
-
-
-def test_the_version_changes_with_the_code_and_only_with_it():
-    def made(limit: int) -> FunctionModel:
-        if limit == 3:
-            return concept(answers=["long"])(lambda text: len(text) > 3)
-        return concept(answers=["long"])(lambda text: len(text) > 4)
-
-    assert made(3).version == made(3).version != made(4).version
-    assert concept(version="7")(len).version == "7"
-
-
-def test_the_version_changes_with_the_plain_values_that_the_function_names():
-    def made(limit: object, extra: int = 0) -> FunctionModel:
-        def long(text, more=extra):
-            return len(text) + more > limit or long(text)
-
-        return concept()(long)
-
-    assert made(3).version == made(3).version
-    others = [made(4), made(3, extra=1), made([3]), made({"a": 3}), made({3})]
-    assert len({made(3).version, *(other.version for other in others)}) == 6
-    assert made(object()).version == made(object()).version
-
-
-def test_a_function_that_names_itself_has_a_version():
-    @concept()
-    def deep(text):
-        return deep(text[1:]) if text else True
-
-    assert deep.version
-
-
-def test_the_version_is_the_same_in_every_process():
-    script = """
-from caddis.models import concept
-@concept()
-def city(text):
-    return text in {"Galway", "Cork", "Dublin", "Limerick"} or (lambda: text)()
-print(city.version)
-"""
-    versions = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(versions) == 1
 
 
 def test_selectivity_is_told_of_the_concepts_that_are_answered():

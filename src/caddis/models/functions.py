@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from types import CodeType, FunctionType
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from caddis.errors import ModelError
+from caddis.models.function_versions import version_of
 from caddis.models.model import DEFAULT_COST, Model, named
 
 
@@ -36,7 +34,7 @@ class FunctionModel(Model):
         self.cost = checked_cost(self.name, cost)
         self.selectivity = checked_selectivity(self.name, self.concepts, selectivity)
         self.batch = batch
-        self.version = version or _version_of(function)
+        self.version = version or version_of(function)
 
     def __call__(self, value: object) -> object:
         """The function itself, so that it can still be called and tested."""
@@ -78,8 +76,9 @@ def concept(
     cost: milliseconds a value, as a first guess; measured while running.
     batch: it gets an Arrow array of values, and gives a list or matrix of answers.
     selectivity: how often each concept is true, as a first guess.
-    version: change it when answers may change; by default it changes with the function's code, and
-        with the plain values outside of it that it names.
+    version: change it when answers may change; by default it follows the function's code, the
+        objects and functions outside of it that it names, and theirs; what it reaches through
+        modules, classes and installed packages is not followed.
 
     >>> @concept(reads="title", cost=0.1)
     ... def shouts(title):
@@ -141,38 +140,3 @@ def _columns(found: object) -> object:
     if not isinstance(given, Iterable):
         raise ModelError(f"gave {given!r}; a batch of values needs a list of answers")
     return [one if isinstance(one, list | tuple) else [_truth(one)] for one in given]
-
-
-def _version_of(function: Callable[..., object]) -> str:
-    told = f"{_text(function)} {[(name, _text(one)) for name, one in _outside(function)]}"
-    return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
-
-
-def _outside(function: Callable[..., object]) -> Iterator[tuple[str, object]]:
-    """What a function takes from outside of its body: defaults, variables around it, globals."""
-    if not isinstance(function, FunctionType):
-        return
-    yield "defaults", (function.__defaults__, function.__kwdefaults__)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # a cell is empty while its variable has no value yet
-            yield name, cell.cell_contents
-    for name in function.__code__.co_names:
-        yield name, function.__globals__.get(name)
-
-
-def _text(value: object) -> str:
-    """A value in words that are the same in every process; of most objects, only their type."""
-    match value:
-        case None | bool() | int() | float() | complex() | str() | bytes():
-            return repr(value)
-        case tuple() | list():
-            return f"[{', '.join(map(_text, value))}]"
-        case frozenset() | set():
-            return f"{{{', '.join(sorted(map(_text, value)))}}}"
-        case dict():
-            return _text(list(value.items()))
-        case FunctionType():
-            return _text(value.__code__)
-        case CodeType():
-            return f"{value.co_code.hex()} {value.co_names} {_text(value.co_consts)}"
-    return f"{type(value).__module__}.{type(value).__qualname__}"
