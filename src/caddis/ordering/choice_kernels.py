@@ -14,7 +14,7 @@ from numba import njit
 from caddis.arrays import Bools, Int32s
 from caddis.models import UNASKED, Marks
 from caddis.ordering.either_kernels import lookahead_either
-from caddis.ordering.exact_kernels import open_models, solved
+from caddis.ordering.exact_kernels import solved
 from caddis.ordering.layout import MEMO, NONE, Clauses, GraphArrays, MemoArrays, PlanArrays
 from caddis.ordering.lookahead_kernels import lookahead
 from caddis.ordering.part_kernels import Scratch, new_scratch, part_ends, state_key
@@ -70,21 +70,20 @@ def shares_links(begin: int, count: int, clauses: Clauses) -> bool:
 @njit(cache=True)
 def thoughtful(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The choice of a policy that looks ahead, for one part."""
+    if policy > LOOKAHEAD and 1 < count <= MOST_CLAUSES:
+        best = solved(begin, count, clauses, plan)
+        if best != NONE:
+            return best
     ahead = lookahead(begin, count, clauses, plan)
     if count == 1 or count > MOST_CLAUSES:
         return ahead
-    if policy == LOOKAHEAD and not shares_links(begin, count, clauses):
+    if policy < ROLLOUT and not shares_links(begin, count, clauses):
         return ahead
     stack = compact(begin, count, clauses, len(plan.answered_by))
     if stack.shares.size > 0:
-        either = lookahead_either(stack, open_models(stack, plan.answered_by), plan)
+        either = lookahead_either(stack, plan)
         ahead = ahead if either == NONE else either
-    if policy == LOOKAHEAD:
-        return ahead
-    best = solved(stack, ahead, plan)
-    if best != NONE:
-        return best
-    return ahead if policy == FORESIGHT else better(stack, ahead, plan)
+    return ahead if policy < ROLLOUT else better(stack, ahead, plan)
 
 
 @njit(cache=True)

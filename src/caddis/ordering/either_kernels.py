@@ -78,7 +78,16 @@ def value(stack: Stack, tried: Int32s, plan: PlanArrays, waiting: Floats, idle: 
 
 
 @njit(cache=True)
-def lookahead_either(stack: Stack, models: Int64s, plan: PlanArrays) -> int:
+def open_models(stack: Stack, plan: PlanArrays) -> Int64s:
+    """The models that clauses of the first row need."""
+    needed = np.zeros(len(plan.costs), np.bool_)
+    for at in range(stack.literals.shape[1]):
+        needed[plan.answered_by[stack.literals[0, at] >> 1]] = True
+    return np.flatnonzero(needed)
+
+
+@njit(cache=True)
+def lookahead_either(stack: Stack, plan: PlanArrays) -> int:
     """The model that minimises its cost and what is expected to remain after it.
 
     NONE if a model answers too many open concepts for that to be worked out.
@@ -87,7 +96,7 @@ def lookahead_either(stack: Stack, models: Int64s, plan: PlanArrays) -> int:
     waiting, idle = np.empty(stack.done.shape[1]), np.empty(len(plan.costs))
     asked = np.empty(MOST_ASKED, np.int32)
     best, least = NONE, np.inf
-    for model in models:
+    for model in open_models(stack, plan):
         asks = concepts_at(stack, FIRST, model, plan.answered_by, asked)
         if asks < 0:
             return NONE

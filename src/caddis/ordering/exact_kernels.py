@@ -1,8 +1,10 @@
 """The best choice of all, where so little is open that it can be worked out.
 
-A dynamic programme over what can come to be known: the least expected cost of a state is the least,
-over the models that its open clauses need, of the model's cost and what its answers leave to pay.
-States are numbered by the answers that led to them, so that none is worked out twice.
+What can come to be known is numbered: a digit a model, 0 for not run, else 1 + its answers as bits.
+Models only ever run, so whatever a state leads to has a higher number, and one pass from the last
+state to the first gives the least expected cost of each: the least, over the models that its open
+clauses need, of the model's cost and what its answers leave to pay. For that pass a part is held in
+bits, so that what is open in a state takes a few instructions a clause.
 """
 
 from __future__ import annotations
@@ -13,210 +15,191 @@ import numpy as np
 from numba import njit
 
 from caddis.arrays import Floats, Int32s, Int64s
-from caddis.models import UNASKED
-from caddis.ordering.layout import NONE, PlanArrays
-from caddis.ordering.rollout_kernels import FIRST, Stack, concepts_at, push, suppose
+from caddis.ordering.layout import NONE, Clauses, PlanArrays
 
-MOST_STATES = 1200
-"""Up to so many states a part is solved: six models of one concept have 729 at most."""
+MOST_STATES = 2200
+"""Up to so many states a part is solved: seven models of one concept have 2187."""
+MOST_LINKS = 62
+"""Up to so many shared links."""
+OWN = 1 << MOST_LINKS
+"""The bit of a clause that has a link of its own."""
 
 
-class Search(NamedTuple):
-    """Where the search stands: a row a depth, and the least cost of each state, -1 if unknown."""
+class Digits(NamedTuple):
+    """The models that a part needs, as digits of the numbers of its states."""
 
-    needed: Int64s
-    """How many models open clauses need."""
     models: Int64s
-    model: Int64s
-    """Which of the models is being tried."""
-    asks: Int64s
-    asked: Int32s
-    outcome: Int64s
-    """Of the concepts that it answers: which answers come next, as bits."""
-    code: Int64s
-    chance: Floats
-    """Of the answers that lead to the next depth."""
-    total: Floats
-    best: Floats
-    least: Floats
+    weights: Int64s
+    """What a digit counts."""
+    values: Int64s
+    """How many values it has: 1 + 2^concepts."""
+    first: Int64s
+    """The first of the model's concepts; they are numbered next to each other."""
+    now: Int64s
+    """The digits of the state at hand."""
+
+
+class Part(NamedTuple):
+    """Clauses in bits."""
+
+    yes: Int64s
+    """The concepts that must be true."""
+    no: Int64s
+    links: Int64s
+    """The links that it shares, and OWN."""
 
 
 @njit(cache=True)
-def new_search(states: int) -> Search:
-    """Nothing tried yet; at three states a model or more, that is so many models at most."""
-    models, concepts = 1, 1
-    while 3**models <= states:
-        models += 1
-    while 1 << concepts < states:
-        concepts += 1
-    depths = models + 1
-    return Search(
-        np.zeros(depths, np.int64),
-        np.zeros((depths, models), np.int64),
-        np.zeros(depths, np.int64),
-        np.zeros(depths, np.int64),
-        np.zeros((depths, concepts), np.int32),
-        np.zeros(depths, np.int64),
-        np.zeros(depths, np.int64),
-        np.zeros(depths),
-        np.zeros(depths),
-        np.zeros(depths),
-        np.full(states, -1.0),
-    )
+def widths_of(
+    begin: int, count: int, clauses: Clauses, answered_by: Int32s, models: int, bits: Int64s
+) -> Int64s:
+    """By model: how many of its concepts are open; none at all if that makes too many states.
 
-
-class Numbering(NamedTuple):
-    """How states are numbered: a digit a model, 0 for not run, else 1 + its answers as bits."""
-
-    weight: Int32s
-    """By model: what its digit counts; 0 if nothing open needs it."""
-    bit: Int32s
-    """By concept: which bit of its model's digit it is."""
-
-
-@njit(cache=True)
-def numbered(stack: Stack, answered_by: Int32s, numbering: Numbering) -> int:
-    """Number the states that the first row can lead to; how many, or 0 if they are too many."""
-    width = np.zeros(len(numbering.weight), np.int32)
-    states = 1
-    for concept in range(len(answered_by)):
-        numbering.bit[concept] = -1
-    for i in range(stack.counts[0]):
-        start = stack.literal_starts[i]
-        for at in range(start, start + stack.literal_counts[0, i]):
-            concept = stack.literals[0, at] >> 1
-            if numbering.bit[concept] < 0:
-                model = answered_by[concept]
-                numbering.bit[concept] = width[model]
-                states = states // (1 + (1 << width[model]) if width[model] else 1)
-                width[model] += 1
-                states *= 1 + (1 << width[model])
-                if states > MOST_STATES:
-                    return 0
-    weight = 1
-    for model in range(len(width)):
-        numbering.weight[model] = weight
-        if width[model] > 0:
-            weight *= 1 + (1 << width[model])
-    return states
-
-
-@njit(cache=True)
-def models_at(stack: Stack, depth: int, answered_by: Int32s, models: Int64s) -> int:
-    """The models that open clauses at a depth need, each once; how many."""
-    found = 0
-    for i in range(stack.counts[depth]):
-        clause = stack.order[depth, i]
-        start = stack.literal_starts[clause]
-        for at in range(start, start + stack.literal_counts[depth, clause]):
-            model = answered_by[stack.literals[depth, at] >> 1]
-            k = 0
-            while k < found and models[k] != model:
-                k += 1
-            if k == found:
-                models[found] = model
-                found += 1
-    return found
-
-
-@njit(cache=True)
-def open_models(stack: Stack, answered_by: Int32s) -> Int64s:
-    """The models that clauses of the first row need."""
-    models = np.empty(stack.literals.shape[1], np.int64)
-    return models[: models_at(stack, FIRST, answered_by, models)]
-
-
-@njit(cache=True)
-def code_after(
-    code: int, model: int, outcome: int, asks: int, asked: Int32s, numbering: Numbering
-) -> int:
-    """The number of the state after a model's answers."""
-    digit = 1
-    for k in range(asks):
-        digit += ((outcome >> k) & 1) << numbering.bit[asked[k]]
-    return code + digit * int(numbering.weight[model])
-
-
-@njit(cache=True)
-def turn_to(model: int, search: Search, stack: Stack, depth: int, plan: PlanArrays) -> None:
-    """Begin with a model at a depth."""
-    search.model[depth], search.outcome[depth] = model, 0
-    number = search.models[depth, model]
-    search.total[depth] = plan.costs[number]
-    search.asks[depth] = concepts_at(stack, depth, number, plan.answered_by, search.asked[depth])
-
-
-@njit(cache=True)
-def enter(search: Search, stack: Stack, depth: int, plan: PlanArrays) -> None:
-    """Begin with the state that the row of a depth holds."""
-    search.needed[depth] = models_at(stack, depth, plan.answered_by, search.models[depth])
-    search.best[depth] = np.inf
-    turn_to(FIRST, search, stack, depth, plan)
-
-
-@njit(cache=True)
-def tried_all(search: Search, depth: int) -> bool:
-    """Whether all answers of the model at hand were gone through, or it cannot be the best."""
-    all_of_them = search.outcome[depth] == 1 << search.asks[depth]
-    return bool(all_of_them or search.total[depth] >= search.best[depth])
-
-
-@njit(cache=True)
-def descend(
-    search: Search, stack: Stack, depth: int, numbering: Numbering, plan: PlanArrays
-) -> int:
-    """Take the next answers of the model at hand; the depth at which there is more to work out."""
-    asks, asked, outcome = search.asks[depth], search.asked[depth], search.outcome[depth]
-    chance = suppose(stack, outcome, asks, asked, plan.chances)
-    search.outcome[depth] += 1
-    if chance == 0:
-        return depth
-    push(stack, depth)
-    if stack.counts[depth + 1] == 0:
-        return depth
-    model = search.models[depth, search.model[depth]]
-    code = code_after(search.code[depth], model, outcome, asks, asked, numbering)
-    if search.least[code] >= 0:
-        search.total[depth] += chance * search.least[code]
-        return depth
-    search.chance[depth], search.code[depth + 1] = chance, code
-    enter(search, stack, depth + 1, plan)
-    return depth + 1
-
-
-@njit(cache=True)
-def solved(stack: Stack, guess: int, plan: PlanArrays) -> int:
-    """The first model of a strategy of least expected cost; NONE if too much is open.
-
-    guess: a model that is tried first; the better it is, the less is tried of the others.
+    Notes for each open concept which of its model's it is; bits are -1 before.
     """
-    models, concepts = len(plan.costs), len(plan.answered_by)
-    numbering = Numbering(np.empty(models, np.int32), np.empty(concepts, np.int32))
-    states = numbered(stack, plan.answered_by, numbering)
-    if states == 0:
+    widths, states = np.zeros(models, np.int64), 1
+    for i in range(begin, begin + count):
+        start = clauses.literal_starts[clauses.order[i]]
+        for at in range(start, start + clauses.literal_counts[clauses.order[i]]):
+            concept = clauses.literals[at] >> 1
+            if bits[concept] < 0 and states <= MOST_STATES:
+                model = answered_by[concept]
+                states //= 1 + (1 << widths[model]) if widths[model] else 1
+                bits[concept] = widths[model]
+                widths[model] += 1
+                states *= 1 + (1 << widths[model])
+    return widths if states <= MOST_STATES else widths[:0]
+
+
+@njit(cache=True)
+def digits_of(widths: Int64s, answered_by: Int32s, bits: Int64s) -> Digits:
+    """Number the states of a part, and its concepts through all models."""
+    models = np.flatnonzero(widths)
+    values, weights = 1 + (1 << widths[models]), np.ones(len(models), np.int64)
+    first, first_of = np.zeros(len(models), np.int64), np.zeros(len(widths), np.int64)
+    for digit in range(1, len(models)):
+        weights[digit] = weights[digit - 1] * values[digit - 1]
+        first[digit] = first[digit - 1] + widths[models[digit - 1]]
+        first_of[models[digit]] = first[digit]
+    for concept in range(len(bits)):
+        if bits[concept] >= 0:
+            bits[concept] += first_of[answered_by[concept]]
+    return Digits(models, weights, values, first, values - 1)
+
+
+@njit(cache=True)
+def part_of(begin: int, count: int, clauses: Clauses, bits: Int64s) -> Part:
+    """A part in bits; without clauses if it has too many shared links."""
+    part = Part(np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64))
+    links, known = np.empty(MOST_LINKS + 1, np.int32), 0
+    for i in range(count):
+        clause = clauses.order[begin + i]
+        start = clauses.literal_starts[clause]
+        for at in range(start, start + clauses.literal_counts[clause]):
+            bit = 1 << bits[clauses.literals[at] >> 1]
+            if clauses.literals[at] & 1:
+                part.no[i] |= bit
+            else:
+                part.yes[i] |= bit
+        while clause >= 0:
+            part.links[i] |= OWN if clauses.pinned[clause] else 0
+            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                link = clauses.shares[s]
+                if known <= MOST_LINKS and not clauses.done[link]:
+                    k = 0
+                    while k < known and links[k] != link:
+                        k += 1
+                    links[k], known = link, max(known, k + 1)
+                    part.links[i] |= 1 << min(k, MOST_LINKS - 1)
+            clause = clauses.twins[clause]
+    return part if known <= MOST_LINKS else Part(part.yes[:0], part.no[:0], part.links[:0])
+
+
+@njit(cache=True)
+def outcome_chances(digits: Digits, bits: Int64s, plan: PlanArrays) -> Floats:
+    """By digit and its values but 0: how likely the model answers so."""
+    most = 1
+    for values in digits.values:
+        most = max(most, values)
+    chances = np.ones((len(digits.models), most - 1))
+    for concept in range(len(bits)):
+        if bits[concept] < 0:
+            continue
+        digit = 0
+        while digits.models[digit] != plan.answered_by[concept]:
+            digit += 1
+        for answers in range(digits.values[digit] - 1):
+            yes = (answers >> (bits[concept] - digits.first[digit])) & 1
+            chances[digit, answers] *= plan.chances[2 * concept + 1 - yes]
+    return chances
+
+
+@njit(cache=True)
+def open_concepts(part: Part, true: int, known: int) -> int:
+    """The concepts that open clauses need, if some are known, and some of these true."""
+    done, needed = 0, 0
+    for i in range(len(part.yes)):
+        yes, no = part.yes[i], part.no[i]
+        if yes & known == yes & true and no & true == 0 and (yes | no) & ~known == 0:
+            done |= part.links[i] & ~OWN
+    for i in range(len(part.yes)):
+        yes, no = part.yes[i], part.no[i]
+        if yes & known == yes & true and no & true == 0 and part.links[i] & ~done:
+            needed |= (yes | no) & ~known
+    return needed
+
+
+@njit(cache=True)
+def open_in_state(part: Part, digits: Digits) -> int:
+    """The concepts that are needed in the state at hand."""
+    true, known = 0, 0
+    for digit in range(len(digits.now)):
+        if digits.now[digit] > 0:
+            true |= (digits.now[digit] - 1) << digits.first[digit]
+            known |= (digits.values[digit] - 2) << digits.first[digit]
+    return open_concepts(part, true, known)
+
+
+@njit(cache=True)
+def step_back(digits: Digits) -> None:
+    """Go to the state before the one at hand."""
+    digit = 0
+    while digit < len(digits.now) and digits.now[digit] == 0:
+        digits.now[digit] = digits.values[digit] - 1
+        digit += 1
+    if digit < len(digits.now):
+        digits.now[digit] -= 1
+
+
+@njit(cache=True)
+def first_model(part: Part, digits: Digits, costs: Floats, chances: Floats, values: Floats) -> int:
+    """The first model of a strategy of least expected cost; values is filled, by state."""
+    choice = NONE
+    for state in range(len(values) - 1, -1, -1):
+        needed, least = open_in_state(part, digits), np.inf
+        for digit in range(len(digits.models)):
+            if needed & ((digits.values[digit] - 2) << digits.first[digit]):
+                total, weight = costs[digits.models[digit]], digits.weights[digit]
+                for answers in range(digits.values[digit] - 1):
+                    total += chances[digit, answers] * values[state + (1 + answers) * weight]
+                if total < least:
+                    choice, least = digits.models[digit], total
+        values[state] = least if needed else 0.0
+        step_back(digits)
+    return choice
+
+
+@njit(cache=True)
+def solved(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """The first model of a strategy of least expected cost; NONE if too much is open."""
+    bits = np.full(len(plan.answered_by), -1, np.int64)
+    widths = widths_of(begin, count, clauses, plan.answered_by, len(plan.costs), bits)
+    if len(widths) == 0:
         return NONE
-    search = new_search(states)
-    enter(search, stack, FIRST, plan)
-    for m in range(1, search.needed[0]):
-        if search.models[0, m] == guess:
-            search.models[0, 0], search.models[0, m] = guess, search.models[0, 0]
-            turn_to(FIRST, search, stack, FIRST, plan)
-    choice, depth = NONE, FIRST
-    while True:
-        if not tried_all(search, depth):
-            depth = descend(search, stack, depth, numbering, plan)
-            continue
-        for k in range(search.asks[depth]):
-            stack.known[search.asked[depth, k]] = UNASKED
-        if search.total[depth] < search.best[depth]:
-            search.best[depth] = search.total[depth]
-            if depth == 0:
-                choice = search.models[0, search.model[0]]
-        if search.model[depth] + 1 < search.needed[depth]:
-            turn_to(search.model[depth] + 1, search, stack, depth, plan)
-            continue
-        if depth == 0:
-            return choice
-        search.least[search.code[depth]] = search.best[depth]
-        depth -= 1
-        search.total[depth] += search.chance[depth] * search.best[depth + 1]
+    digits = digits_of(widths, plan.answered_by, bits)
+    part = part_of(begin, count, clauses, bits)
+    if len(part.yes) == 0:
+        return NONE
+    chances = outcome_chances(digits, bits, plan)
+    values = np.empty(digits.weights[-1] * digits.values[-1])
+    return first_model(part, digits, plan.costs, chances, values)
