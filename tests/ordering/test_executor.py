@@ -301,6 +301,21 @@ def test_a_plan_is_not_changed_for_nothing():
     assert executor.planner.plan is plan
 
 
+@pytest.mark.parametrize("type_", [pa.string_view(), pa.large_string()], ids=str)
+def test_a_column_may_come_in_any_layout_of_text(type_):
+    catalogue = Catalogue(models())
+    schema = SCHEMA.set(2, pa.field("photo", type_))
+    where = pa.table({"subscription_id": [0], "where": ["c0(photo) AND NOT c3(photo)"]})
+    executor = Executor(
+        [Matcher.compile(where, schema, concepts=catalogue.vocabulary)],
+        catalogue,
+        statistics=Statistics(),
+        asker=Asker(cache=None, clock=time.perf_counter),
+    )
+    batch = pa.record_batch([[0, 1], ["Cork", None], ["10000000", None]], schema)
+    assert pairs(executor.match(batch)) == {(0, 0)}
+
+
 def test_a_subscription_without_concepts_needs_no_models():
     table = pa.table({"subscription_id": [0], "where": ["city = 'Cork'"]})
     executor = Executor(

@@ -140,6 +140,44 @@ def test_a_store_knows_its_models_concepts_and_learns_more(tmp_path):
     assert sorted(one.name for one in again.concepts()) == ["c0", "c3", "c7"]
 
 
+def test_a_call_that_no_model_can_read_is_one_subscriptions_mistake(tmp_path):
+    @concept(reads=None)
+    def anything(_):
+        return True
+
+    class OnlyTexts(type(anything)):  # type: ignore[misc]
+        def check_reads(self, type_):
+            if type_ != pa.string():
+                raise ModelError("it reads texts")
+
+    anything.__class__ = OnlyTexts
+    store = caddis.SubscriptionStore.create(tmp_path / "store", SCHEMA, models=[anything])
+    wheres = {"ann": "anything(event_id)", "bo": "anything(photo)"}
+    (error,) = store.add(table(wheres), on_invalid="report")
+    assert (error.subscription_id, error.span) == ("ann", (0, 18))
+    assert [str(one.column.name) for one in store.concepts()] == ["photo"]
+
+
+def test_what_another_handle_allowed_is_known_to_this_one(tmp_path):
+    some = models()
+    store = caddis.SubscriptionStore.create(tmp_path / "store", SCHEMA, models=some[:1])
+    other = caddis.SubscriptionStore.open(tmp_path / "store")
+    other.allow(some[1:])
+    other.add(table({"ann": "c3(photo)"}))
+    store.add(table({"bo": "city = 'Cork'"}))
+    assert len(store) == 2
+
+
+def test_models_of_subscriptions_that_are_gone_are_not_asked_for(spark, tmp_path):
+    store = caddis.SubscriptionStore.create(tmp_path / "store", SCHEMA, models=models())
+    store.add(table({f"s{at}": "city = 'Cork'" for at in range(9)} | {"ann": "c3(photo)"}))
+    store.remove(["ann"])
+    assert store.has_needs()
+    assert store.concepts() == ()
+    events = spark.createDataFrame([(1, "Cork", "1")], "event_id BIGINT, city STRING, photo STRING")
+    assert len(pairs(caddis.match(events, store))) == 9
+
+
 def test_a_stream_must_be_able_to_answer_all_that_its_store_allows(spark, tmp_path):
     store = caddis.SubscriptionStore.create(tmp_path / "store", SCHEMA, models=models())
     stream = spark.readStream.schema("event_id BIGINT, city STRING, photo STRING")
@@ -164,6 +202,8 @@ def test_models_are_checked_before_any_job(spark):
         caddis.match(events, table({"ann": "TRUE"}), models=models())
     with pytest.raises(ModelError, match="no policy 'foresigth'; did you mean 'foresight'"):
         caddis.match(events, table({"ann": "TRUE"}), policy="foresigth")
+    with pytest.raises(ModelError, match="on_error is 'unknown' or 'raise', not 'rais'"):
+        caddis.match(events, table({"ann": "TRUE"}), on_error="rais")  # type: ignore[call-overload]
 
 
 def test_an_unknown_concept_is_told_with_the_nearest_and_the_list(spark):

@@ -22,6 +22,7 @@ from caddis.models import (
     Reading,
     Tally,
 )
+from caddis.models.batches import plain
 from caddis.ordering.demand import Demand
 from caddis.ordering.graph import Graphs
 from caddis.ordering.plan import Plan
@@ -63,7 +64,7 @@ class BatchRun:
     ) -> None:
         self._demand, self._assignment, self._asker = demand, assignment, asker
         self._keys, self._watch = keys, watch
-        self._values = [values_of(batch, reading.column) for reading in assignment.readings]
+        self._values = [_values(batch, reading) for reading in assignment.readings]
         shape = (batch.num_rows, len(demand.concepts))
         self.known = np.full(shape, UNASKED, np.uint8) if known is None else known.copy()
         self.problems: list[EventProblem] = []
@@ -159,6 +160,12 @@ class BatchRun:
 
     def _called(self, row: int) -> str:
         return f"row {row}" if self._keys is None else f"event {self._keys[row].as_py()!r}"
+
+
+def _values(batch: pa.RecordBatch, reading: Reading) -> pa.Array | None:
+    """What a reading reads of each row, so that some rows can be taken."""
+    values = values_of(batch, reading.column)
+    return None if values is None else plain(values)
 
 
 def _is_valid(values: pa.Array | None, rows: Int32s) -> Bools:

@@ -51,9 +51,9 @@ class Demand:
         offsets, link_offsets = [0], [0]
         for matcher, mask in zip(matchers, alive or [None] * len(matchers), strict=True):
             part = matcher.needs or _without_needs(matcher)
-            of_clause.append(_numbered(part, numbers, needs))
             clause = np.repeat(np.arange(len(part.of_clause)), np.diff(part.link_starts))
             lives = np.ones(len(clause), bool) if mask is None else mask[part.links]
+            of_clause.append(_numbered(part, np.unique(clause[lives]), numbers, needs))
             clauses.append(clause[lives] + offsets[-1])
             links.append(part.links[lives] + link_offsets[-1])
             offsets.append(offsets[-1] + len(part.of_clause))
@@ -106,16 +106,23 @@ class Demand:
 
 
 def _numbered(
-    part: Needs, numbers: dict[Concept, int], needs: dict[tuple[int, ...], int]
+    part: Needs, live: Int64s, numbers: dict[Concept, int], needs: dict[tuple[int, ...], int]
 ) -> Int32s:
-    """By clause of a part: its need among all."""
-    concept = np.array([numbers.setdefault(c, len(numbers)) for c in part.concepts], np.int64)
-    of_need = [NOTHING]
-    for begin, end in zip(part.starts[:-1], part.starts[1:], strict=True):
-        literals = part.literals[begin:end]
-        key = tuple(sorted((2 * concept[literals >> 1] + (literals & 1)).tolist()))
-        of_need.append(needs.setdefault(key, len(needs)))
-    return np.array(of_need, np.int32)[part.of_clause + 1]
+    """By clause of a part: its need among all; what only dead clauses ask for is not counted."""
+    of_need = np.full(len(part) + 1, NOTHING, np.int32)
+    literals, starts = part.literals.tolist(), part.starts.tolist()
+    for need in np.unique(part.of_clause[live]).tolist():
+        if need == NOTHING:
+            continue
+        asked = literals[starts[need] : starts[need + 1]]
+        key = tuple(
+            sorted(
+                2 * numbers.setdefault(part.concepts[one >> 1], len(numbers)) + (one & 1)
+                for one in asked
+            )
+        )
+        of_need[need + 1] = needs.setdefault(key, len(needs))
+    return of_need[part.of_clause + 1]
 
 
 def _without_needs(matcher: Matcher) -> Needs:

@@ -28,8 +28,9 @@ from caddis.ordering.demand import GONE, Demand
 from caddis.ordering.planning import Planner
 from caddis.ordering.policies import DEFAULT, policy_named
 
-FIRST_SLICE, LARGEST_SLICE = 32, 1024
-"""Events that are decided together: so many at first, and twice as many each time."""
+FIRST_SLICE, LARGEST_SLICE = 32, 256
+"""Events that are decided together: so many at first, and twice as many each time. The pictures of
+a slice stay decoded while one model after the other looks at them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,6 @@ class Planner:
         self._demand, self._assignment, self._policy = demand, assignment, policy
         self._believed = self._beliefs(statistics)
         self.plan = self._plan(*self._believed)
-        self.changes = 0
 
     def reconsider(self, statistics: Statistics, events: Int32s, clauses: Int32s) -> None:
         """Change the plan if that would have paid for these candidate pairs, sorted by event."""
@@ -51,7 +50,6 @@ class Planner:
             self.plan, beliefs, *sample
         ):
             self.plan = new
-            self.changes += 1
 
     def _beliefs(self, statistics: Statistics) -> tuple[Floats, Floats]:
         """What each reading costs, and how often each concept is true."""

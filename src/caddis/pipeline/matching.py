@@ -116,6 +116,8 @@ def match(
     _check_key(events, event_key)
     warm_up()
     catalogue, policy = Catalogue(models), policy_named(policy).name
+    if on_error not in ("unknown", "raise"):
+        raise ModelError(f"on_error is 'unknown' or 'raise', not {on_error!r}")
     store, errors = _store(events, subscriptions, catalogue, on_invalid, index_dir)
     follow = events.isStreaming and isinstance(subscriptions, SubscriptionStore)
     version = None if follow else store.version
@@ -181,17 +183,20 @@ def _shipped(
 ) -> Models | None:
     """The models in a folder for the workers; None if no subscription calls one, or ever will."""
     called = store.concepts()
-    if not called and not (follow and catalogue.models):
-        return None
-    if not catalogue.models:
+    if called and not catalogue.models:
         names = ", ".join(sorted({concept.name for concept in called})[:5])
         raise ModelError(f"these subscriptions call models ({names}); give them as models=[...]")
-    catalogue.assign(called, lambda reading: reading.model.cost)
     if follow:
         _check_answers_all(catalogue, store)
+    if not store.has_needs() and not (follow and catalogue.models):
+        return None
+    catalogue.assign(called, lambda reading: reading.model.cost)
     prepare_models()
     path = None if statistics is None else Path(statistics).absolute()
     folder = ModelFolder.create(store.path / "models" / uuid4().hex, catalogue.models, path)
+    if not follow:
+        # A stream may outlive this process, if that is a client of Spark Connect.
+        atexit.register(shutil.rmtree, folder.path, ignore_errors=True)
     if report is not None:
         report.attach(folder)
     return Models(str(folder.path), policy, on_error)
@@ -199,7 +204,7 @@ def _shipped(
 
 def _check_answers_all(catalogue: Catalogue, store: SubscriptionStore) -> None:
     """A stream must be able to answer whatever may yet be subscribed to."""
-    missing = set(store.vocabulary.pairs) - set(catalogue.vocabulary.pairs)
+    missing = set(store.vocabulary.pairs) - set(catalogue.vocabulary_for(store.schema).pairs)
     if missing:
         names = ", ".join(sorted({name for name, _ in missing})[:5])
         raise ModelError(f"the store lets subscriptions call {names}, and no model answers that")

@@ -1,7 +1,8 @@
 """What the workers of a match share about its models: a folder beside the subscriptions.
 
-    models.pickle       the models, by reference: what is large in them lies in files of its own
-    statistics.json     what they were seen to cost and answer, seeded from a file and saved there
+    models.pickle       the models, by reference: what is large in them lies in files beside it
+    settings.json       where the statistics are kept: a file of the user's, or
+    statistics.json     what they were seen to cost and answer
     tallies.json        what they did, task by task added up
     problems.jsonl      events that a model could not read or failed on, the first of them
 
@@ -62,11 +63,12 @@ class ModelFolder:
         path.mkdir(parents=True)
         shipped = [model.by_reference(str(path)) for model in models]
         (path / MODELS).write_bytes(cloudpickle.dumps(shipped))  # type: ignore[no-untyped-call]
-        seed = statistics or path / STATISTICS
-        if not seed.exists():
-            Statistics().save(seed)
-        Statistics.load(seed)
-        (path / "settings.json").write_text(json.dumps({"statistics": str(seed)}))
+        kept = statistics or path / STATISTICS
+        with _locked(kept):
+            if not kept.exists():
+                Statistics().save(kept)
+        Statistics.load(kept)
+        (path / "settings.json").write_text(json.dumps({"statistics": str(kept)}))
         return cls(path)
 
     @cached_property
@@ -96,13 +98,13 @@ class ModelFolder:
         problems: Sequence[KeyedProblem],
     ) -> None:
         """Add what one task did."""
-        with self._locked(self.statistics_path):
+        with _locked(self.statistics_path):
             statistics = self.statistics()
             for reading, tally in zip(readings, tallies, strict=True):
                 statistics.learn(reading, tally)
             statistics.save(self.statistics_path)
-        with self._locked(self.path / TALLIES):
-            all_ = self.tallies()
+        with _locked(self.path / TALLIES):
+            all_ = self._tallies()
             for reading, tally in zip(readings, tallies, strict=True):
                 all_[reading.name] = all_.get(reading.name, Tally()) + tally
             _replace(self.path / TALLIES, {name: one.to_json() for name, one in all_.items()})
@@ -110,29 +112,38 @@ class ModelFolder:
 
     def tallies(self) -> dict[str, Tally]:
         """By reading's name: what it did in all tasks that have ended."""
+        with _locked(self.path / TALLIES):
+            return self._tallies()
+
+    def _tallies(self) -> dict[str, Tally]:
         path = self.path / TALLIES
         plain = json.loads(path.read_text()) if path.exists() else {}
         return {name: Tally.from_json(one) for name, one in plain.items()}
 
     def problems(self) -> list[KeyedProblem]:
         """The first events that models could not read or failed on."""
+        with _locked(self.path / TALLIES):
+            return [KeyedProblem(**json.loads(line)) for line in self._lines()]
+
+    def _lines(self) -> list[str]:
         path = self.path / PROBLEMS
-        lines = path.read_text().splitlines() if path.exists() else []
-        return [KeyedProblem(**json.loads(line)) for line in lines]
+        return path.read_text().splitlines() if path.exists() else []
 
     def _keep(self, problems: Sequence[KeyedProblem]) -> None:
         if not problems:
             return
-        room = KEPT_PROBLEMS - len(self.problems())
+        room = KEPT_PROBLEMS - len(self._lines())
         with (self.path / PROBLEMS).open("a") as lines:
             for problem in problems[: max(0, room)]:
                 lines.write(json.dumps(asdict(problem), default=str) + "\n")
 
-    @contextmanager
-    def _locked(self, file: Path) -> Iterator[None]:
-        with file.with_name(f".{file.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """Only one process at a time has a file's contents to itself."""
+    with file.with_name(f".{file.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _replace(path: Path, plain: object) -> None:

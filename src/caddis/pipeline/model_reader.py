@@ -12,7 +12,7 @@ import pyarrow as pa
 from caddis.arrays import Int32s
 from caddis.models import AnswerCache, Asker, Tally
 from caddis.ordering import Executor, Outcome, policy_named
-from caddis.pipeline.model_folder import KeyedProblem, ModelFolder
+from caddis.pipeline.model_folder import KEPT_PROBLEMS, KeyedProblem, ModelFolder
 from caddis.pipeline.store import StoreReader
 
 OnError = Literal["unknown", "raise"]
@@ -67,7 +67,7 @@ class ModelReader:
                 one.reason,
                 one.failed,
             )
-            for one in outcome.problems
+            for one in outcome.problems[: max(0, KEPT_PROBLEMS - len(self._problems))]
         ]
         return _by_segment(self._executor, outcome)
 

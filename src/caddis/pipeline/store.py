@@ -9,7 +9,7 @@ dead in its old segment.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from caddis.errors import IndexFolderError, SubscriptionError, SubscriptionTable
 from caddis.language import Concept, Vocabulary
 from caddis.matching import Matcher, OnInvalid
 from caddis.models import Catalogue, Model
+from caddis.ordering import Demand
 from caddis.pipeline.folders import Version, VersionFolder
 from caddis.pipeline.schemas import arrow_schema, session_timezone
 
@@ -49,7 +50,6 @@ class SubscriptionStore:
         try:
             settings = json.loads((self.path / "store.json").read_text())
             found, self.timezone = settings["format"], str(settings["timezone"])
-            self.vocabulary = Vocabulary.of(map(tuple, settings.get("concepts", ())))
             schema = (self.path / "events.schema").read_bytes()
             self.schema: pa.Schema = pa.ipc.read_schema(pa.py_buffer(schema))
         except OSError:
@@ -86,7 +86,7 @@ class SubscriptionStore:
         catalogue.check(events)
         (root / "segments").mkdir(parents=True)
         (root / "events.schema").write_bytes(events.serialize().to_pybytes())
-        _write_settings(root, timezone, catalogue.vocabulary)
+        _write_settings(root, timezone, catalogue.vocabulary_for(events))
         VersionFolder(root).publish((), {})
         return cls(root)
 
@@ -100,14 +100,19 @@ class SubscriptionStore:
         """The name of the current version."""
         return self._folder.current_name
 
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The concepts that subscriptions may call now, whoever allowed them."""
+        settings = json.loads((self.path / "store.json").read_text())
+        return Vocabulary.of(map(tuple, settings.get("concepts", ())))
+
     def allow(self, models: Sequence[Model]) -> None:
         """Let subscriptions call the concepts of these models, too."""
         catalogue = Catalogue(models)
         catalogue.check(self.schema)
         with self._folder.writing():
-            known = SubscriptionStore(self.path).vocabulary
-            self.vocabulary = Vocabulary.of([*known.pairs, *catalogue.vocabulary.pairs])
-            _write_settings(self.path, self.timezone, self.vocabulary)
+            pairs = [*self.vocabulary.pairs, *catalogue.vocabulary_for(self.schema).pairs]
+            _write_settings(self.path, self.timezone, Vocabulary.of(pairs))
 
     def __len__(self) -> int:
         version = self._folder.current()
@@ -168,19 +173,24 @@ class SubscriptionStore:
         """The events' columns that matching reads: of one version, or of any that may come."""
         if version_name is None:
             return [field.name for field in self.schema]
-        matchers = self._matchers(version_name)
-        used = {column.path[0] for matcher in matchers for column in matcher.columns}
+        used = set()
+        for segment in self._folder.version(version_name).segments:
+            used |= {
+                column.path[0] for column in Matcher.load(self._folder.segment(segment)).columns
+            }
         return [field.name for field in self.schema if field.name in used]
 
-    def concepts(self, version_name: str | None = None) -> list[Concept]:
-        """The concepts that subscriptions call: of one version, or of the current one."""
-        needs = [matcher.needs for matcher in self._matchers(version_name or self.version)]
-        called = [concept for one in needs if one is not None for concept in one.concepts]
-        return list(dict.fromkeys(called))
+    def has_needs(self) -> bool:
+        """Whether a clause of the current version asks for models, be it alive or not."""
+        segments = self._folder.current().segments
+        return any(Matcher.load(self._folder.segment(one)).needs is not None for one in segments)
 
-    def _matchers(self, version_name: str) -> Iterator[Matcher]:
-        for segment in self._folder.version(version_name).segments:
-            yield Matcher.load(self._folder.segment(segment))
+    def concepts(self) -> tuple[Concept, ...]:
+        """The concepts that current subscriptions call."""
+        reader = StoreReader(self.path)
+        reader.use(None)
+        matchers, alive = [matcher for matcher, _ in reader.parts], [one for _, one in reader.parts]
+        return Demand.of(matchers, alive).concepts
 
     def _publish(self, segments: tuple[str, ...], removed: dict[str, Int32s]) -> None:
         """Merge what has become small against its successors, then publish."""

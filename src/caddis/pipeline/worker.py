@@ -6,6 +6,7 @@ segments are mapped from files: nothing large is pickled, and nothing is loaded 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ ROWS_AT_A_TIME = 32_768
 BYTES_AT_A_TIME = 64 << 20
 """Batches are joined up to one of these sizes: an index is gone through once for each."""
 
+MODEL_READERS = 8
+
 Matching = Callable[[pa.RecordBatch, pa.Array], list[tuple[Int32s, pa.Array]]]
 """From a batch and its keys to rows and the ids of the subscriptions that they match."""
 
@@ -36,7 +39,7 @@ class Models:
 
 
 _readers: dict[str, StoreReader] = {}
-_model_readers: dict[tuple[str, Models], ModelReader] = {}
+_model_readers: OrderedDict[tuple[str, Models], ModelReader] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +65,7 @@ class MatchOperator:
             store.use(self.version)
             yield from self._matches(batches, lambda batch, _: store.match(batch))
             return
-        key = (self.store, self.models)
-        if key not in _model_readers:
-            used = self.models
-            _model_readers[key] = ModelReader(store, Path(used.folder), used.policy, used.on_error)
-        reader = _model_readers[key]
+        reader = _model_reader(self.store, self.models)
         reader.begin(self.version)
         yield from self._matches(batches, reader.match)
         reader.finish()
@@ -83,6 +82,19 @@ class MatchOperator:
                 found = {self.event_key: key.take(pa.array(rows)), "subscription_id": ids}
                 yield pa.record_batch(found)
         keys.finish()
+
+
+def _model_reader(store: str, models: Models) -> ModelReader:
+    """This process's reader for a match; only those of the last matches are kept."""
+    key = (store, models)
+    if key not in _model_readers:
+        _model_readers[key] = ModelReader(
+            _readers[store], Path(models.folder), models.policy, models.on_error
+        )
+    _model_readers.move_to_end(key)
+    while len(_model_readers) > MODEL_READERS:
+        _model_readers.popitem(last=False)
+    return _model_readers[key]
 
 
 def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
