@@ -28,6 +28,37 @@ def test_a_matrix_of_booleans_is_all_known():
     assert Answers.of(np.array([[True], [False]]), 2, 1).known.all()
 
 
+def test_ones_and_zeros_will_do():
+    for given in (np.array([[1, 0]]), [[1, 0]], np.ma.masked_array([[1, 0]])):
+        assert Answers.of(given, 1, 2).yes.tolist() == [[True, False]]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [["no"]],
+        [[0.9]],
+        [[float("nan")]],
+        np.array([[0.9]]),
+        np.array([[2]]),
+        np.array([["no"]], dtype=object),
+        np.ma.masked_array([[0.9]]),
+    ],
+)
+def test_anything_else_is_no_answer(given):
+    with pytest.raises(ModelError, match=r"gave .*; an answer is True, False, or None for unknown"):
+        Answers.of(given, 1, 1)
+
+
+def test_what_is_masked_may_be_anything():
+    assert not Answers.of(np.ma.masked_array([[0.9]], [[True]]), 1, 1).known.any()
+
+
+def test_answers_are_of_booleans():
+    with pytest.raises(ModelError, match="gave Answers of float64; they are of bool"):
+        Answers.of(Answers(np.ones((1, 1)), np.ones((1, 1), bool)), 1, 1)  # type: ignore[arg-type]
+
+
 def test_answers_pass_as_they_are():
     answers = Answers(np.ones((1, 1), bool), np.ones((1, 1), bool), {0: "blurred"})
     assert Answers.of(answers, 1, 1) is answers

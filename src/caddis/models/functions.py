@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from caddis.errors import ModelError
 from caddis.models.function_versions import version_of
-from caddis.models.model import DEFAULT_COST, Model, named
+from caddis.models.model import DEFAULT_COST, Answers, Model, named, truth
 
 
 class FunctionModel(Model):
@@ -41,22 +41,35 @@ class FunctionModel(Model):
         return self.function(value)
 
     def predict(self, values: pa.Array) -> object:
-        if self.batch:
-            found = self.function(values)
-            return _columns(found) if len(self.concepts) == 1 else found
-        return [self._row(self.function(value)) for value in values.to_pylist()]
+        if not self.batch:
+            return [self._row(self.function(value)) for value in values.to_pylist()]
+        found = self.function(values)
+        if isinstance(found, Answers) or getattr(found, "ndim", 1) == 2:
+            return found
+        return [self._row(one) for one in _listed(found)]
 
     def _row(self, answer: object) -> list[bool | None]:
-        if len(self.concepts) == 1:
-            return [_truth(answer)]
+        """The answers about one value, in the order of the concepts."""
         if isinstance(answer, Mapping):
-            return [_truth(answer.get(concept)) for concept in self.concepts]
-        if isinstance(answer, Sequence) and len(answer) == len(self.concepts):
-            return [_truth(one) for one in answer]
+            return self._by_name(answer)
+        in_order = _in_order(answer)
+        if in_order is not None and len(in_order) == len(self.concepts):
+            return [truth(one) for one in in_order]
+        if len(self.concepts) == 1:
+            return [truth(answer)]
         raise ModelError(
             f"gave {answer!r}; it answers {len(self.concepts)} concepts: give a mapping of "
             f"{', '.join(self.concepts)} to True, False or None"
         )
+
+    def _by_name(self, answer: Mapping[object, object]) -> list[bool | None]:
+        told = {str(name).lower(): one for name, one in answer.items()}
+        for name in told:
+            if name not in self.concepts:
+                raise ModelError(
+                    f"gave an answer for {name!r}; it answers {', '.join(self.concepts)}"
+                )
+        return [truth(told.get(concept)) for concept in self.concepts]
 
 
 def concept(
@@ -124,19 +137,22 @@ def checked_selectivity(
     return told
 
 
-def _truth(answer: object) -> bool | None:
-    return None if answer is None else bool(answer)
+def _in_order(answer: object) -> Sequence[object] | None:
+    """Answers that are given one after the other, if they are."""
+    if isinstance(answer, np.ndarray) and answer.ndim == 1:
+        return list(answer.tolist())
+    if isinstance(answer, Sequence) and not isinstance(answer, str | bytes | bytearray):
+        return answer
+    return None
 
 
-def _columns(found: object) -> object:
-    """One answer a value, as a matrix of one column."""
-    if getattr(found, "ndim", 1) == 2:
-        return found
+def _listed(found: object) -> Iterable[object]:
+    """What a function gave for a batch of values, one by one."""
     given: object = found
-    if isinstance(found, pa.Array | pa.ChunkedArray):
+    if isinstance(found, pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table):
         given = found.to_pylist()
-    elif isinstance(found, np.ndarray):
-        given = found.tolist()
-    if not isinstance(given, Iterable):
+    elif hasattr(found, "__array__"):
+        given = np.asanyarray(found).tolist()
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes | bytearray | Mapping):
         raise ModelError(f"gave {given!r}; a batch of values needs a list of answers")
-    return [one if isinstance(one, list | tuple) else [_truth(one)] for one in given]
+    return given

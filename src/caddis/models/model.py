@@ -37,27 +37,45 @@ class Answers:
 
     @classmethod
     def of(cls, given: object, rows: int, concepts: int) -> Answers:
-        """What `predict` gave, as answers: Answers, or a matrix of Booleans, None for unknown.
+        """What `predict` gave, as answers: Answers, or a matrix of True, False and None.
 
         >>> Answers.of([[True, None]], 1, 2).known.tolist()
         [[True, False]]
         """
-        if isinstance(given, Answers):
-            answers = given
-        elif isinstance(given, np.ma.MaskedArray):
-            answers = cls(given.filled(False).astype(bool), ~np.ma.getmaskarray(given))
-        elif isinstance(given, np.ndarray) and given.dtype == np.bool_:
-            answers = cls(given, np.ones(given.shape, bool))
-        else:
-            matrix = np.array(given, dtype=object)
-            answers = cls(matrix == True, matrix != None)  # noqa: E711, E712
+        answers = given if isinstance(given, Answers) else cls._of_matrix(given)
         for matrix in (answers.yes, answers.known):
             if matrix.shape != (rows, concepts):
                 raise ModelError(
                     f"gave answers of shape {matrix.shape}; {rows} values and {concepts} "
                     f"concepts need {(rows, concepts)}"
                 )
+            if matrix.dtype != np.bool_:
+                raise ModelError(f"gave Answers of {matrix.dtype}; they are of bool")
         return answers
+
+    @classmethod
+    def _of_matrix(cls, given: object) -> Answers:
+        if isinstance(given, np.ma.MaskedArray):
+            given = given.tolist()  # None in place of what is masked
+        if isinstance(given, np.ndarray) and given.dtype == np.bool_:
+            return cls(given, np.ones(given.shape, bool))
+        matrix = np.array(given, dtype=object)
+        told = np.array([truth(one) for one in matrix.flat], dtype=object).reshape(matrix.shape)
+        return cls(told == True, told != None)  # noqa: E711, E712
+
+
+def truth(answer: object) -> bool | None:
+    """An answer: True, False, or None for unknown; 1 and 0 will do, and nothing else.
+
+    >>> truth(np.bool_(True)), truth(0), truth(None)
+    (True, False, None)
+    """
+    match answer:
+        case None:
+            return None
+        case bool() | np.bool_() | int() | np.integer() if answer in (0, 1):
+            return bool(answer)
+    raise ModelError(f"gave {answer!r}; an answer is True, False, or None for unknown")
 
 
 class Model(ABC):
