@@ -126,4 +126,4 @@ def test_selectivity_is_told_of_the_concepts_that_are_answered():
 @pytest.mark.parametrize("cost", [0, -1, float("inf"), float("nan")])
 def test_a_cost_is_positive(cost):
     with pytest.raises(ModelError, match="a cost is positive"):
-        concept(cost=cost)(len)
+        concept(cost=cost, answers=["long"])(len)

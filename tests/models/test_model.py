@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from caddis.errors import ModelError
-from caddis.models import Answers, concept
+from caddis.models import Answers, concept, imagenet_concepts
 from caddis.models.model import named
 
 
@@ -75,7 +75,7 @@ def test_the_content_of_a_value_tells_values_of_all_types_apart():
     day, midnight = dt.date(2026, 1, 2), dt.datetime(2026, 1, 2)
     numbers = [1, 1.0, Decimal(1), True, 0.0, -0.0]
     values: list[object] = ["1", b"1", "True", *numbers, day, midnight, [1], ["1"], {"a": 1}]
-    model = concept()(len)
+    model = concept(answers=["long"])(len)
     assert len({model.content(value) for value in values}) == len(values)
     assert model.content("a" + "b") == model.content("ab")
 
@@ -95,3 +95,13 @@ def test_concepts_are_called_in_lower_case():
 def test_concepts_that_sql_cannot_call_are_refused(concepts, problem):
     with pytest.raises(ModelError, match=problem):
         named(concepts)
+
+
+@pytest.mark.parametrize("word", ["year", "Date", "count", "map", "left", "in", "like", "not"])
+def test_words_of_sql_are_no_concepts(word):
+    with pytest.raises(ModelError, match=f"'{word.lower()}' is a word of SQL's own; call it other"):
+        named([word])
+
+
+def test_all_concepts_of_imagenet_can_be_called():
+    assert named(list(imagenet_concepts())) == tuple(imagenet_concepts())

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from caddis.arrays import Bools
 from caddis.errors import ModelError
+from caddis.language.syntax import is_plain_name
 
 DEFAULT_COST = 10.0
 """Milliseconds an event that a model is taken to cost until it is measured."""
@@ -137,6 +138,8 @@ def named(concepts: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if not name.isidentifier():
             raise ModelError(f"the concept {name!r} cannot be called in SQL; write it like 'beach'")
+        if not is_plain_name(name):
+            raise ModelError(f"the concept {name!r} is a word of SQL's own; call it otherwise")
         if names.count(name) > 1:
             raise ModelError(f"the concept {name!r} is answered twice by one model")
     if not names:
