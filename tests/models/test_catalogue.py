@@ -55,6 +55,29 @@ def test_a_model_of_ones_own_must_be_complete():
     assert Catalogue([beach]).vocabulary.problem("beach", PHOTO) is None
 
 
+@pytest.mark.parametrize(
+    ("cost", "selectivity", "problem"),
+    [
+        (float("inf"), {}, "'sand' costs inf ms; a cost is positive"),
+        (0, {}, "'sand' costs 0 ms; a cost is positive"),
+        (1, {"dog": 0.1}, "'sand' has a selectivity for 'dog', but answers beach"),
+        (1, {"beach": 1.5}, r"'beach' is true of 1\.5; it is within 0–1"),
+        (1, {"Beach": 0.5}, "'sand' must name its concepts in lower case"),
+    ],
+)
+def test_a_model_of_ones_own_must_know_what_it_may_cost(cost, selectivity, problem):
+    class Beach(Model):
+        name, version, concepts = "sand", "1", ("beach",)
+
+        def predict(self, values):
+            return [[True]] * len(values)
+
+    beach = Beach()
+    beach.cost, beach.selectivity = cost, selectivity
+    with pytest.raises(ModelError, match=problem):
+        Catalogue([beach])
+
+
 def test_the_vocabulary_knows_which_concepts_can_be_asked_of_which_columns():
     known = Catalogue([model("a", reads="title"), model("b", "a", "c"), model("d", reads="photo")])
     assert known.vocabulary.columns == {

@@ -18,6 +18,7 @@ from caddis.arrays import Int32s
 from caddis.errors import ModelError
 from caddis.language import Column, Columns, Concept, Vocabulary
 from caddis.language.columns import UnknownColumn
+from caddis.models.functions import checked_cost, checked_selectivity
 from caddis.models.model import Model, named
 
 
@@ -145,7 +146,9 @@ def _check_model(given: object) -> None:
     for part in ("name", "version", "concepts"):
         if not hasattr(given, part):
             raise ModelError(f"the model {type(given).__name__} has no {part}")
-    if named(given.concepts) != tuple(given.concepts):
+    checked_cost(given.name, given.cost)
+    selectivity = checked_selectivity(given.name, named(given.concepts), given.selectivity)
+    if named(given.concepts) != tuple(given.concepts) or selectivity != dict(given.selectivity):
         raise ModelError(f"the model {given.name!r} must name its concepts in lower case")
 
 
