@@ -37,7 +37,7 @@ from caddis.ordering.graph import Graphs
 from caddis.ordering.plan import Plan
 
 DEFAULT = "foresight"
-"""Within 0.1% of the rollout on average, at a third of its time."""
+"""Within 0.1% of the rollout on average, in a sixth to two thirds of its time."""
 
 
 class Policy(ABC):
