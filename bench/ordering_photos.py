@@ -1,6 +1,6 @@
 """Real photos, three real models, 300 subscriptions: Caddis against what a Spark user would write.
 
-    python bench/ordering_photos.py --photos FOLDER [--events 500] [--subscriptions 300]
+    python bench/ordering_photos.py --photos FOLDER [--events 500] [--subscriptions 300] [--cities 10]
 
 Two tables. The first is what each policy pays relative to the clairvoyant's certificate of the same
 photos: every model looks once at every photo, and policies are then charged for replaying those
@@ -43,7 +43,6 @@ SCHEMA = pa.schema(
         ("photo", pa.string()),
     ]
 )
-CITIES = [f"city{number}" for number in range(10)]
 CONCEPTS = {
     0: ["dog", "cat", "bird", "insect", "reptile", "fish", "monkey", "big_cat"],
     1: ["vehicle", "boat", "furniture", "clothing", "musical_instrument", "tool", "computer"],
@@ -64,8 +63,10 @@ class Setting:
     models: list[OnnxImages]
 
 
-def setting(folder: Path, events: int, subscriptions: int, seed: int = 1) -> Setting:
+def setting(folder: Path, events: int, subscriptions: int, cities: int, seed: int = 1) -> Setting:
+    """The more cities there are, the fewer subscriptions are candidates of an event."""
     rng = np.random.default_rng(seed)
+    named = [f"city{number}" for number in range(cities)]
     photos = sorted(
         str(path) for path in folder.iterdir() if path.suffix.lower() in (".jpg", ".jpeg", ".png")
     )
@@ -75,21 +76,21 @@ def setting(folder: Path, events: int, subscriptions: int, seed: int = 1) -> Set
     table = pa.table(
         {
             "event_id": np.arange(len(chosen)),
-            "city": rng.choice(CITIES, len(chosen)),
+            "city": rng.choice(named, len(chosen)),
             "hour": rng.integers(0, 24, len(chosen)).astype(np.int32),
             "photo": chosen,
         },
         SCHEMA,
     )
-    wheres = [drawn_where(rng) for _ in range(subscriptions)]
+    wheres = [drawn_where(named, rng) for _ in range(subscriptions)]
     wishes = pa.table({"subscription_id": np.arange(subscriptions), "where": wheres})
     models = [efficientnet_lite(number, concepts=concepts) for number, concepts in CONCEPTS.items()]
     return Setting(table, wishes, models)
 
 
-def drawn_where(rng: np.random.Generator) -> str:
+def drawn_where(cities: list[str], rng: np.random.Generator) -> str:
     """A city, half the time some hours, and one to three concepts, a fifth of them negated."""
-    cheap = f"city = '{rng.choice(CITIES)}'"
+    cheap = f"city = '{rng.choice(cities)}'"
     if rng.random() < 0.5:
         first = int(rng.integers(0, 18))
         cheap += f" AND hour BETWEEN {first} AND {first + 6}"
@@ -290,6 +291,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--photos", type=Path, required=True, help="a folder of photos")
     parser.add_argument("--events", type=int, default=500)
     parser.add_argument("--subscriptions", type=int, default=300)
+    parser.add_argument(
+        "--cities", type=int, default=10, help="that events and wishes are spread over"
+    )
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 2)
     parser.add_argument(
         "--without", action="append", default=[], choices=CONTENDERS, help="leave a contender out"
@@ -300,7 +304,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     given = arguments()
     warm_up()
-    one = setting(given.photos, given.events, given.subscriptions)
+    one = setting(given.photos, given.events, given.subscriptions, given.cities)
     console = Console()
     print_table(console, "What photos cost", policy_rows(one), ["certificate"])
     contenders = [name for name in CONTENDERS if name not in given.without]
