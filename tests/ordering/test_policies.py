@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -112,6 +114,21 @@ def test_on_large_graphs_too_a_policy_wants_what_open_clauses_need(policy):
     clauses = [literals for _, literals in instance.clauses]
     truth = [[all(row[one >> 1] for one in literals) for literals in clauses] for row in drawn]
     assert graphs.satisfied().reshape(3, -1).tolist() == truth
+
+
+@pytest.mark.parametrize("policy", ["lookahead", "foresight", "rollout"])
+def test_a_remembered_choice_that_does_not_fit_is_thought_over(policy):
+    """Two parts may have one hash; here every choice that was remembered is another part's."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        problem = drawn_problem(rng, most_clauses=16)
+        spare = replace(problem, costs=np.append(problem.costs, 1.0))
+        plan = spare.plan(spare.demand())
+        rows, clauses = drawn_pairs(rng, 12, len(problem.clauses))
+        given = rows, clauses, drawn_answers(rng, 12, len(problem.selectivity))
+        matches = found(spare, plan, *given, POLICIES[policy])
+        plan.memo.models[:] = len(problem.costs)
+        assert found(spare, plan, *given, POLICIES[policy]) == matches
 
 
 @pytest.mark.parametrize("policy", list(POLICIES))
