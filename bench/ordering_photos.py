@@ -1,6 +1,6 @@
 """Real photos, three real models, 300 subscriptions: Caddis against what a Spark user would write.
 
-    python bench/ordering_photos.py --photos FOLDER [--events 500] [--subscriptions 300] [--cities 10]
+    python bench/ordering_photos.py --photos FOLDER [--events 500] [--cities 10]
 
 Two tables. The first is what each policy pays relative to the clairvoyant's certificate of the same
 photos: every model looks once at every photo, and policies are then charged for replaying those

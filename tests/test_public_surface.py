@@ -48,7 +48,8 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_importing_caddis_does_not_load_spark():
-    assert not loaded_by("import caddis, caddis.language, caddis.matching, caddis.ordering") & {"pyspark", "py4j"}
+    rooms = "import caddis, caddis.language, caddis.matching, caddis.models, caddis.ordering"
+    assert not loaded_by(rooms) & {"pyspark", "py4j"}
 
 
 def test_what_needs_spark_is_loaded_when_it_is_first_used():
