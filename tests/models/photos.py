@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-LABELS = Path("/work/shared/data/photos/labels.csv")
+LABELS = Path(__file__).resolve().parents[3] / "shared" / "data" / "photos" / "labels.csv"
 """The classes of photos beside it, on machines that have them."""
 PACKAGES = {"skimage": "data", "sklearn": "datasets/images"}
 
