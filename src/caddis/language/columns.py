@@ -39,6 +39,11 @@ class Column:
         return ".".join(self.path)
 
     @property
+    def whole_type(self) -> pa.DataType:
+        """The type of the column itself: of an array, not that of its elements."""
+        return pa.list_(self.type) if self.repeated else self.type
+
+    @property
     def sql_type(self) -> str:
         """The type in Spark's words, for messages."""
         return f"ARRAY<{sql_type(self.type)}>" if self.repeated else sql_type(self.type)

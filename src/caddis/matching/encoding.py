@@ -110,7 +110,7 @@ class BatchEncoder:
         for at, coder in enumerate(self.coders):
             array = values_of(batch, coder.column)
             if array is None:
-                array = pa.nulls(batch.num_rows, _whole_type(coder.column))
+                array = pa.nulls(batch.num_rows, coder.column.whole_type)
             codes[at] = coder.codes(array)
             if coder.column.repeated:
                 begin, mine = coder.element_codes(array)
@@ -151,12 +151,8 @@ def _unfit(found: pa.DataType, column: Column) -> EventError:
     )
 
 
-def _whole_type(column: Column) -> pa.DataType:
-    return pa.list_(column.type) if column.repeated else column.type
-
-
 def _in_type(array: pa.Array, column: Column) -> pa.Array:
-    wanted, found = _whole_type(column), array.type
+    wanted, found = column.whole_type, array.type
     if found == wanted or (column.repeated and is_array(found) and found.value_type == column.type):
         return array
     if pa.types.is_dictionary(found) and found.value_type == wanted:

@@ -67,12 +67,11 @@ class Matches:
 class Candidates:
     """Pairs of row and clause whose predicates hold, rows ascending.
 
-    Without needs the clauses are links, and the pairs are matches.
+    If the matcher has no needs the clauses are links, and the pairs are matches.
     """
 
     rows: Int32s
     clauses: Int32s
-    needs: Needs | None
     report: Report
 
 
@@ -175,7 +174,7 @@ class Matcher:
     def candidates(self, batch: pa.RecordBatch) -> Candidates:
         """Which rows satisfy which links as far as predicates can tell, and what models decide."""
         found = self._found(self.encode(batch))
-        return Candidates(found.rows, found.links, self.needs, found.report)
+        return Candidates(found.rows, found.links, found.report)
 
     def encode(self, batch: pa.RecordBatch) -> EncodedBatch:
         """The first half of a match: values become codes."""
@@ -213,7 +212,8 @@ class Matcher:
         arrays: list[Anys] = [*self._index.arrays, self._several]
         if self.needs is not None:
             needs_ = self.needs
-            arrays += [needs_.of_clause, needs_.link_starts, needs_.links, needs_.literals]
+            arrays += [needs_.of_clause, needs_.link_starts, needs_.links]
+            arrays += [needs_.starts, needs_.literals]
         for coder in self._encoder.coders:
             arrays += [coder.keys, coder.data, coder.slots]
         return sum(array.nbytes for array in arrays) + int(self.subscription_ids.nbytes)

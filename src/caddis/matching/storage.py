@@ -113,7 +113,7 @@ def _save_coders(folder: Path, coders: list[ColumnCoder]) -> None:
     fields = [
         pa.field(
             json.dumps(coder.column.path),
-            _whole_type(coder.column),
+            coder.column.whole_type,
             metadata={"ordered": str(int(coder.ordered))},
         )
         for coder in coders
@@ -139,10 +139,6 @@ def _load_coders(folder: Path) -> list[ColumnCoder]:
     return coders
 
 
-def _whole_type(column: Column) -> pa.DataType:
-    return pa.list_(column.type) if column.repeated else column.type
-
-
 def _column(path: list[str], type_: pa.DataType) -> Column:
     repeated = pa.types.is_list(type_)
     return Column(tuple(path), type_.value_type if repeated else type_, repeated)
@@ -164,7 +160,7 @@ def _load_texts(folder: Path, coders: list[ColumnCoder]) -> list[MatchesText]:
 
 def _save_needs(folder: Path, needs: Needs) -> None:
     fields = [
-        pa.field(json.dumps([concept.name, *concept.column.path]), _whole_type(concept.column))
+        pa.field(json.dumps([concept.name, *concept.column.path]), concept.column.whole_type)
         for concept in needs.concepts
     ]
     (folder / CONCEPTS).write_bytes(pa.schema(fields).serialize().to_pybytes())

@@ -98,7 +98,7 @@ class Catalogue:
                 raise ModelError(
                     f"the model {model.name!r} reads {model.reads!r}: {problem}"
                 ) from None
-            model.check_reads(_whole_type(column))
+            model.check_reads(column.whole_type)
 
     def assign(
         self, concepts: Sequence[Concept], cost_of: Callable[[Reading], float]
@@ -167,7 +167,7 @@ def _readable(model: Model, columns: Sequence[Column]) -> frozenset[str | None]:
 def _refusal(model: Model, column: Column) -> ModelError | None:
     """Why a model cannot read a column, going by its type; None if it can."""
     try:
-        model.check_reads(_whole_type(column))
+        model.check_reads(column.whole_type)
     except ModelError as problem:
         return problem
     return None
@@ -187,7 +187,3 @@ def _paths(fields: Iterable[pa.Field], above: tuple[str, ...] = ()) -> Iterator[
         yield path
         if pa.types.is_struct(field.type):
             yield from _paths(field.type, path)
-
-
-def _whole_type(column: Column) -> pa.DataType:
-    return pa.list_(column.type) if column.repeated else column.type
