@@ -7,6 +7,7 @@
     ├── EventError                events do not fit: column types, duplicate or null keys
     ├── ModelError                a model cannot be used, or failed where that was to stop the match
     ├── IndexFolderError          a saved matcher or store cannot be read
+    ├── OverlayError              an overlay file, topology or broker message is not usable
     └── EnvironmentProblem        Java, Spark or the machine is not as it must be
 
 Messages are for the person who made the mistake: what was wrong, where, what would be right.
@@ -85,6 +86,10 @@ class ModelError(CaddisError):
 
 class IndexFolderError(CaddisError):
     """A saved matcher or subscription store is missing, damaged or of another format."""
+
+
+class OverlayError(CaddisError):
+    """An overlay file, topology or broker message is not usable."""
 
 
 class EnvironmentProblem(CaddisError):

@@ -1,0 +1,1 @@
+"""Brokers that share the work of matching, without I/O."""
