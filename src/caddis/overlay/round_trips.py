@@ -2,7 +2,7 @@
 
 The adaptive-filtering paper measures on trees over PlanetLab: five matrices of 490 nodes in
 milliseconds, symmetric, without gaps, 0 on the diagonal only. `PLANETLAB` is what they have in
-common: the five differ from each other by 4% at most, by 15% where the slowest percent begins.
+common: quantiles of their pairs differ by 4% at most, by 15% where the slowest percent begins.
 
 Made-up nodes stand where those of PlanetLab do: in computer rooms of one to six, every other room
 in the same city as another one, cities around six regions of a plane on which a millisecond is a
