@@ -18,11 +18,16 @@ from caddis.ordering.exact_kernels import solved
 from caddis.ordering.layout import MEMO, NONE, Clauses, GraphArrays, MemoArrays, PlanArrays
 from caddis.ordering.lookahead_kernels import lookahead
 from caddis.ordering.part_kernels import Scratch, new_scratch, part_ends, state_key
-from caddis.ordering.price_kernels import cheapest_refutation, prank, unit_price
+from caddis.ordering.price_kernels import (
+    cheapest_refutation,
+    extended_unit_price,
+    prank,
+    unit_price,
+)
 from caddis.ordering.residual_kernels import settle
 from caddis.ordering.rollout_kernels import MOST_CLAUSES, better, compact
 
-RUN_ALL, PER_SUBSCRIPTION, PRANK, UNIT_PRICE, LOOKAHEAD, FORESIGHT, ROLLOUT = range(7)
+RUN_ALL, PER_SUBSCRIPTION, PRANK, UNIT_PRICE, EMEC, LOOKAHEAD, FORESIGHT, ROLLOUT = range(8)
 """The policies, as the kernels know them."""
 
 MOST_LOOKED_AHEAD = 256
@@ -93,6 +98,8 @@ def greedy(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArra
         return cheapest_refutation(begin, clauses, plan)
     if policy == PRANK:
         return prank(begin, count, clauses, plan)
+    if policy == EMEC:
+        return extended_unit_price(begin, count, clauses, plan)
     return unit_price(begin, count, clauses, plan)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -99,6 +100,22 @@ class Demand:
             np.bincount(clause[~several], minlength=len(of_clause)) > 0,
             _starts(np.bincount(clause[several], minlength=len(of_clause))),
             link[several].astype(np.int32),
+        )
+
+    def led_to(self, targets: Int32s, count: int) -> Demand:
+        """The same clauses, where links that lead to the same target are one.
+
+        targets: by link, below `count`.
+        """
+        literals, counts = self.literals.tolist(), np.diff(self.link_starts)
+        return Demand.from_edges(
+            self.concepts,
+            [tuple(literals[begin:end]) for begin, end in pairwise(self.starts.tolist())],
+            self.of_clause,
+            np.repeat(np.arange(len(counts)), counts),
+            targets[self.links].astype(np.int64),
+            self.offsets.tolist(),
+            [0] * (len(self.link_offsets) - 1) + [count],
         )
 
     def __len__(self) -> int:

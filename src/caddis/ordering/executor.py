@@ -53,6 +53,8 @@ class Executor:
     matchers: one for each part of the subscriptions; link i of a part is number i from that part's
         offset on.
     alive: by part, which of its links are to be matched; None for all.
+    leads_to: by link, what it leads to, if those that lead to the same are satisfied together; the
+        outcome's links are these then.
     statistics: what is believed of the models; it learns from every batch.
 
     >>> @concept(reads="title")
@@ -80,9 +82,12 @@ class Executor:
         asker: Asker,
         policy: str = DEFAULT,
         alive: Sequence[Bools | None] = (),
+        leads_to: Int32s | None = None,
     ) -> None:
         self.matchers = tuple(matchers)
         self.demand = Demand.of(self.matchers, alive)
+        if leads_to is not None:
+            self.demand = self.demand.led_to(leads_to, int(leads_to.max(initial=-1)) + 1)
         self.assignment = catalogue.assign(self.demand.concepts, _declared_cost)
         self.policy = policy_named(policy)
         self.statistics = statistics

@@ -4,6 +4,7 @@
     per-subscription   each subscription by itself, its cheapest refutation first; nothing is shared
     prank              Munagala, Srivastava and Widom (2007): cost by clauses refuted
     unit-price         Liu, Parthasarathy, Ranganathan and Yang (2008): cost by edges covered
+    emec               Zaarour and Curry (2019): the same, with what goes when a link is satisfied
     lookahead          the least expected cost that remains, one step ahead
     foresight          parts of an event that are small are solved, the others looked ahead on
     rollout            the same, but where unit-price disagrees with lookahead both are followed
@@ -24,6 +25,7 @@ import numpy as np
 from caddis.arrays import Bools
 from caddis.errors import ModelError
 from caddis.ordering.choice_kernels import (
+    EMEC,
     FORESIGHT,
     LOOKAHEAD,
     PER_SUBSCRIPTION,
@@ -90,6 +92,14 @@ class UnitPrice(_Compiled):
     name, number = "unit-price", UNIT_PRICE
 
 
+class Emec(_Compiled):
+    """The least cost for the edges that a model is expected to cover, with those of the clauses
+    that nobody waits for any longer once a link is satisfied.
+    """
+
+    name, number = "emec", EMEC
+
+
 class Lookahead(_Compiled):
     """The least cost of a model and of what is expected to remain after it."""
 
@@ -115,6 +125,7 @@ _ALL = (
     PerSubscription(),
     Prank(),
     UnitPrice(),
+    Emec(),
     Lookahead(),
     Foresight(),
     Rollout(),

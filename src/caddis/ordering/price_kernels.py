@@ -65,6 +65,54 @@ def unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> in
 
 
 @njit(cache=True)
+def share_range(begin: int, count: int, clauses: Clauses) -> tuple[int, int]:
+    """The shared links of open clauses lie from the first number up to the second."""
+    low, high = len(clauses.done), 0
+    for i in range(begin, begin + count):
+        clause = clauses.order[i]
+        while clause >= 0:
+            for at in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                low, high = min(low, clauses.shares[at]), max(high, clauses.shares[at] + 1)
+            clause = clauses.twins[clause]
+    return low, max(low, high)
+
+
+@njit(cache=True)
+def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """The unit price with the edges that go along when a link is satisfied: the paper's EMEC.
+
+    A model that may satisfy a clause, and thereby a link, covers all edges of the link's clauses.
+    """
+    models, literals = len(plan.costs), clauses.literals
+    low, high = share_range(begin, count, clauses)
+    gains, edges = np.zeros(models), np.zeros(high - low)
+    own, chances = np.zeros((high - low, models)), np.zeros((high - low, models))
+    for i in range(begin, begin + count):
+        clause = clauses.order[i]
+        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
+        for at in range(start, start + length):
+            if not is_first(literals, start, at, plan.answered_by):
+                continue
+            model = plan.answered_by[literals[at] >> 1]
+            chance, covered = pass_chance(literals, at, start + length, plan)
+            gains[model] += clauses.weights[clause] * (chance * covered + (1 - chance) * length)
+            twin = clause
+            while twin >= 0:
+                for s in range(clauses.share_starts[twin], clauses.share_starts[twin + 1]):
+                    link = clauses.shares[s] - low
+                    if not clauses.done[clauses.shares[s]]:
+                        edges[link] += covered
+                        own[link, model] += covered
+                        if covered == length:
+                            chances[link, model] = max(chances[link, model], chance)
+                twin = clauses.twins[twin]
+    for link in range(high - low):
+        for model in range(models):
+            gains[model] += chances[link, model] * (edges[link] - own[link, model])
+    return best_ratio(plan.costs, gains)
+
+
+@njit(cache=True)
 def prank(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """Munagala et al.'s rank: the cost by the clauses that a model is expected to refute.
 
