@@ -207,6 +207,11 @@ class Matcher:
         return list(dict.fromkeys([coder.column for coder in self._encoder.coders] + asked))
 
     @property
+    def tests_columns(self) -> bool:
+        """Whether any predicate looks at a column; else every row is a candidate of every clause."""
+        return bool(self._encoder.coders)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the index, its columns' boundaries and the subscriptions' ids."""
         arrays: list[Anys] = [*self._index.arrays, self._several]

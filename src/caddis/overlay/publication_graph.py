@@ -9,7 +9,7 @@ Neighbours come first, so that a number below `len(neighbours)` is one. Section 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,15 +33,21 @@ class PublicationRoutingGraph:
     """By link of the matcher: its place among neighbours, then subscribers."""
 
     @classmethod
-    def compile(cls, table: Mapping[Link, Mapping[Identity, Entry]]) -> PublicationRoutingGraph:
-        """From who wants what on which link."""
-        neighbours = tuple(link for link in table if isinstance(link, Neighbour))
+    def compile(
+        cls, table: Mapping[Link, Mapping[Identity, Entry]], names: Sequence[str] = ()
+    ) -> PublicationRoutingGraph:
+        """From who wants what on which link.
+
+        names: neighbours that are there even if nobody behind them wants anything.
+        """
+        asking = [link for link in table if isinstance(link, Neighbour)]
+        neighbours = tuple(dict.fromkeys([Neighbour(name) for name in names] + asking))
         subscribers = tuple(link for link in table if isinstance(link, Subscriber))
         links: tuple[Link, ...] = (*neighbours, *subscribers)
         clauses = _Clauses()
         link_of: list[int] = []
         for number, link in enumerate(links):
-            for entry in table[link].values():
+            for entry in table.get(link, {}).values():
                 clauses.add(len(link_of), entry)
                 link_of.append(number)
         ids = pa.array(np.arange(len(link_of)))

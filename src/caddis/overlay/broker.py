@@ -1,0 +1,167 @@
+"""A broker without I/O: messages in, messages out.
+
+    control ─▶ Routing ─▶ publication routing table ─compiled when it changed─▶ graph
+    events  ─▶ Visit, one an event ─▶ what to run, what to send
+
+One model runs at a time; events wait for their turn in the order in which they came, and an event
+that has to wait for others lets the next one go first. An event that has been here is not decided
+again, so that a link may deliver it twice.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import OrderedDict
+
+from caddis.errors import OverlayError
+from caddis.ordering.layout import NONE
+from caddis.overlay.beliefs import Beliefs
+from caddis.overlay.compiled_graph import CompiledGraph
+from caddis.overlay.forwarding import Forwarding
+from caddis.overlay.messages import Control, Link, Neighbour, Publisher
+from caddis.overlay.publication_graph import PublicationRoutingGraph
+from caddis.overlay.routing import Routing
+from caddis.overlay.sharing import SharingVisit
+from caddis.overlay.tables import Read
+from caddis.overlay.traffic import (
+    MODELS,
+    Answered,
+    Ask,
+    Inside,
+    Learnt,
+    Notification,
+    Publish,
+    Traffic,
+    Wake,
+)
+from caddis.overlay.visits import NOBODY, Sent, Visit
+
+REMEMBERED = 100_000
+"""Events that are known to have been here."""
+
+Message = Control | Traffic
+
+
+class Broker:
+    """One site of an overlay.
+
+    read: the clauses of a WHERE text.
+    beliefs: what all brokers know of concepts and models.
+    covering: whether neighbours are spared clauses that others cover.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        read: Read,
+        beliefs: Beliefs,
+        forwarding: Forwarding,
+        *,
+        covering: bool = True,
+    ) -> None:
+        self.name = name
+        self.routing = Routing(name, read, covering)
+        self._beliefs, self._forwarding = beliefs, forwarding
+        self._answers = beliefs.answers_of()
+        self._compiled: CompiledGraph | None = None
+        self._version = -1
+        self._visits: dict[int, Visit] = {}
+        self._seen: OrderedDict[int, None] = OrderedDict()
+        self._queue: list[tuple[int, int]] = []
+        """Arrival and id of events that have a model to run."""
+        self._arrivals = 0
+        self._busy = False
+
+    def handle(self, link: Link | Inside, message: Message) -> list[tuple[Link | Inside, Message]]:
+        """Take in a message that came through a link; gives what must be sent, in order."""
+        match message:
+            case Publish():
+                return [*self._publish(link, message)]
+            case Learnt():
+                return [*self._learn(link, message)]
+            case Answered():
+                return [*self._answered(message)]
+            case Wake():
+                return [*self._wake(message)]
+            case Ask() | Notification():
+                raise OverlayError(f"a broker is never sent {type(message).__name__}")
+        if isinstance(link, Inside):
+            raise OverlayError(f"{type(message).__name__} cannot come from {link.value}")
+        return [*self.routing.handle(link, message)]
+
+    @property
+    def graph(self) -> CompiledGraph:
+        """The publication routing graph as it is now."""
+        if self._compiled is None or self._version != self.routing.version:
+            graph = PublicationRoutingGraph.compile(self.routing.table, self.routing.neighbours)
+            self._compiled = CompiledGraph(graph, self._beliefs, apart=self._forwarding.apart)
+            self._version = self.routing.version
+        return self._compiled
+
+    def _publish(self, link: Link | Inside, message: Publish) -> Sent:
+        event_id = message.event.event_id
+        if event_id in self._seen:
+            return []
+        self._seen[event_id] = None
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
+        graph = self.graph
+        source = self._source(link, graph)
+        kind = Visit if self._forwarding.sharing is None else SharingVisit
+        visit = kind(message, source, graph, self._beliefs, self._forwarding, self._arrivals)
+        self._arrivals += 1
+        self._visits[event_id] = visit
+        return self._after(visit, visit.begin())
+
+    def _source(self, link: Link | Inside, graph: CompiledGraph) -> int:
+        if isinstance(link, Publisher):
+            return NOBODY
+        if not isinstance(link, Neighbour) or link not in graph.number_of:
+            raise OverlayError(f"broker {self.name!r} got an event through {link}, unknown to it")
+        return graph.number_of[link]
+
+    def _learn(self, link: Link | Inside, message: Learnt) -> Sent:
+        assert isinstance(link, Neighbour)
+        visit = self._visits.get(message.event_id)
+        if visit is not None:
+            return self._after(visit, visit.learn(link, message))
+        if not message.charge:
+            return []
+        # Decided here already: the sender has to find someone else.
+        return [(link, Learnt(message.event_id, charge=message.charge, closed=message.closed))]
+
+    def _answered(self, message: Answered) -> Sent:
+        self._busy = False
+        visit = self._visits.get(message.event_id)
+        if visit is None:
+            return self._work()
+        visit.running = NONE
+        return self._after(visit, visit.tell(self._answers[message.model], message.marks))
+
+    def _wake(self, message: Wake) -> Sent:
+        visit = self._visits.get(message.event_id)
+        return (
+            [] if visit is None else self._after(visit, visit.wake(message.reason, message.serial))
+        )
+
+    def _after(self, visit: Visit, sent: Sent) -> Sent:
+        """Let a visit take its turn, or leave."""
+        if visit.done:
+            del self._visits[visit.event.event_id]
+        elif visit.model != NONE and visit.running == NONE and not visit.queued:
+            visit.queued = True
+            heapq.heappush(self._queue, (visit.number, visit.event.event_id))
+        return sent if self._busy or not self._queue else sent + self._work()
+
+    def _work(self) -> Sent:
+        """Run the next model of the event that has been here longest, if none runs."""
+        while self._queue and not self._busy:
+            _, event_id = heapq.heappop(self._queue)
+            visit = self._visits.get(event_id)
+            if visit is None:
+                continue
+            visit.queued = False
+            if visit.model != NONE:
+                visit.running, self._busy = visit.model, True
+                return [(MODELS, Ask(event_id, visit.model))]
+        return []

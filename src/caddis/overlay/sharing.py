@@ -1,0 +1,225 @@
+"""Every model of an event has one broker in charge of it: the policy `frontier`.
+
+The publisher's broker is in charge of all. Whoever forwards an event hands the receiver the models
+that the receiver needs and that it does not need itself, and of those that both need the ones that
+it would run last. Only who is in charge of a model runs it; the others wait for the answer, which
+travels through all brokers that have the event to those that need it. Who no longer needs a model
+hands it on to the neighbour where most wait for it, or back where the event came from. So a link
+is served the moment it is satisfied, brokers work at the same time, and nothing is run twice.
+
+A charge always lies with a broker that will run the model or pass it on, so everyone who waits is
+answered. If a broker that is in charge fails, those who wait lose their patience and run the model
+themselves: that is the only redundancy, and the knob between delay and cost.
+
+Answers that can only refute are held for `linger_ms`, so that some travel together; those that may
+satisfy a link go at once. A visit is closed when its own links are decided and all its heirs have
+closed theirs: by then everybody who asked has been told.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from caddis.arrays import Bools, Bytes, Int32s
+from caddis.models import UNASKED, YES
+from caddis.ordering.layout import NONE
+from caddis.overlay.beliefs import Beliefs
+from caddis.overlay.compiled_graph import CompiledGraph
+from caddis.overlay.forwarding import Forwarding, Sharing
+from caddis.overlay.messages import Link, Neighbour
+from caddis.overlay.route_kernels import next_model
+from caddis.overlay.sharing_kernels import URGENT, Shares, share
+from caddis.overlay.traffic import CLOCK, Learnt, Notification, Publish, Wake
+from caddis.overlay.visits import NOBODY, Sent, Visit
+
+FLUSH, IMPATIENT = "flush", "impatient"
+_NO_NEWS = np.zeros(0, np.int32)
+
+
+class SharingVisit(Visit):
+    """An event whose models are shared out among the brokers that have it."""
+
+    __slots__ = ("_closed", "_flushing", "_held", "_serial", "_shares", "_sharing", "_waiting")
+
+    def __init__(
+        self,
+        message: Publish,
+        source: int,
+        graph: CompiledGraph,
+        beliefs: Beliefs,
+        forwarding: Forwarding,
+        number: int,
+    ) -> None:
+        super().__init__(message, source, graph, beliefs, forwarding, number)
+        assert forwarding.sharing is not None
+        self._sharing: Sharing = forwarding.sharing
+        self._shares = _shares(self._pairs, graph, len(beliefs.plan.costs), message, source)
+        self._held: dict[int, list[int]] = {}
+        """By neighbour: the concepts whose answers wait to travel."""
+        self._closed: set[int] = set()
+        """The heirs that have closed their visits."""
+        self._flushing = False
+        self._serial = 0
+        """Grows with all that happens, so that old impatience is told from new."""
+        self._waiting = False
+        """Whether the clock has been asked to end its patience."""
+
+    @property
+    def done(self) -> bool:
+        return super().done and len(self._closed) == int(self._shares.heirs.sum())
+
+    def begin(self) -> Sent:
+        return self._share(_NO_NEWS, NOBODY)
+
+    def tell(self, concepts: tuple[int, ...], marks: tuple[int, ...]) -> Sent:
+        return self._share(self._note(concepts, marks), NOBODY)
+
+    def learn(self, link: Link, message: Learnt) -> Sent:
+        sender = self._graph.number_of[link]
+        news = self._note(message.concepts, message.marks)
+        for model in message.charge:
+            self._shares.charge[model] = True
+        if sender != self._source:
+            self._shares.refused[sender, list(message.charge)] = True
+            if message.closed:
+                self._closed.add(sender)
+                self._shares.waiting[sender] = 0
+                self._shares.counts[sender] = 0
+        return self._share(news, sender)
+
+    def wake(self, reason: str, serial: int) -> Sent:
+        if reason == FLUSH:
+            self._flushing = False
+            return [self._news(number) for number in list(self._held)]
+        self._waiting = False
+        if not self._idle or serial != self._serial:
+            return self._await()
+        self.model = next_model(
+            self._pairs,
+            self._count,
+            self._graph.routes,
+            self.known,
+            self._beliefs.plan,
+            self._forwarding.extended,
+        )
+        return []
+
+    def _note(self, concepts: tuple[int, ...], marks: tuple[int, ...]) -> Int32s:
+        """Write answers down; those that are news."""
+        known, news = self.known, []
+        for concept, mark in zip(concepts, marks, strict=True):
+            if known[concept] == UNASKED:
+                known[concept] = mark
+                news.append(concept)
+        return np.array(news, np.int32)
+
+    def _share(self, news: Int32s, sender: int) -> Sent:
+        self._serial += 1
+        self._count, self.model, gives, urgency, wants = share(
+            self._pairs,
+            self._count,
+            self._graph.routes,
+            self.known,
+            self._states,
+            self._beliefs.plan,
+            self._shares,
+            news,
+            self.running,
+            self._sharing.keep,
+            self._source != NOBODY,
+        )
+        charges: dict[int, list[int]] = {}
+        for model in np.flatnonzero(gives >= 0).tolist():
+            charges.setdefault(int(gives[model]), []).append(model)
+        sent = self._serve_with(charges)
+        sent += self._spread(news, sender, urgency, wants, charges)
+        return sent + self._await()
+
+    def _serve_with(self, charges: dict[int, list[int]]) -> Sent:
+        """Send the event through the links that are satisfied, with what the heirs are charged."""
+        reached = self._reached()
+        if not reached:
+            return []
+        sent: Sent = []
+        known = self.known.copy()
+        for link in reached:
+            if isinstance(link, Neighbour):
+                charge = charges.pop(self._graph.number_of[link], ())
+                sent.append((link, Publish(self.event, known, tuple(charge))))
+            else:
+                sent.append((link, Notification(self.event.event_id)))
+        return sent
+
+    def _spread(
+        self,
+        news: Int32s,
+        sender: int,
+        urgency: Bytes,
+        wants: Bools,
+        charges: dict[int, list[int]],
+    ) -> Sent:
+        """Tell heirs and source what they want to know, at once or together with more."""
+        sent: Sent = []
+        if len(news):
+            for heir in np.flatnonzero(urgency).tolist():
+                if heir != sender:
+                    self._hold(heir, news[wants[heir]].tolist())
+                    if urgency[heir] == URGENT:
+                        charges.setdefault(heir, [])
+            if self._source not in (NOBODY, sender):
+                self._hold(self._source, news.tolist())
+                if np.any(self.known[news] == YES):
+                    charges.setdefault(self._source, [])
+        upwards = charges.pop(self._graph.neighbours, None)
+        if upwards is not None or (self.done and self._source != NOBODY):
+            charges.setdefault(self._source, []).extend(upwards or ())
+        sent += [self._news(number, tuple(charge)) for number, charge in charges.items()]
+        if self._held and not self._flushing:
+            self._flushing = True
+            wake = Wake(self.event.event_id, FLUSH, 0, self._sharing.linger_ms)
+            sent.append((CLOCK, wake))
+        return sent
+
+    def _hold(self, number: int, concepts: list[int]) -> None:
+        if number not in self._closed:
+            self._held.setdefault(number, []).extend(concepts)
+
+    def _news(self, number: int, charge: tuple[int, ...] = ()) -> tuple[Link, Learnt]:
+        """What is held for a neighbour, with a charge."""
+        concepts = tuple(self._held.pop(number, ()))
+        marks = tuple(self.known[list(concepts)].tolist())
+        closed = number == self._source and self.done
+        message = Learnt(self.event.event_id, concepts, marks, charge, closed)
+        return self._graph.links[number], message
+
+    @property
+    def _idle(self) -> bool:
+        """Whether there is nothing to do but to wait for others."""
+        return self._count > 0 and self.model == NONE and self.running == NONE
+
+    def _await(self) -> Sent:
+        """Ask to be woken, if not yet: whoever has heard nothing new by then is out of patience."""
+        if not self._idle or self._waiting or np.isinf(self._sharing.patience_ms):
+            return []
+        self._waiting = True
+        wake = Wake(self.event.event_id, IMPATIENT, self._serial, self._sharing.patience_ms)
+        return [(CLOCK, wake)]
+
+
+def _shares(
+    pairs: Int32s, graph: CompiledGraph, models: int, message: Publish, source: int
+) -> Shares:
+    """Shares with no heirs yet; the publisher's broker is in charge of all models."""
+    neighbours = graph.neighbours
+    starts = np.searchsorted(pairs, graph.routes.target_starts[: neighbours + 1]).astype(np.int32)
+    charge = np.zeros(models, bool)
+    charge[list(message.charge) if source != NOBODY else slice(None)] = True
+    return Shares(
+        pairs[: starts[-1]].copy(),
+        starts,
+        np.diff(starts),
+        np.zeros(neighbours, bool),
+        np.zeros((neighbours, models), np.int32),
+        np.zeros((neighbours, models), bool),
+        charge,
+    )
