@@ -47,7 +47,7 @@ class Broker:
 
     read: the clauses of a WHERE text.
     beliefs: what all brokers know of concepts and models.
-    covering: whether neighbours are spared clauses that others cover.
+    covering: whether neighbours are spared clauses that others cover; None: as the policy likes it.
     """
 
     def __init__(
@@ -57,10 +57,11 @@ class Broker:
         beliefs: Beliefs,
         forwarding: Forwarding,
         *,
-        covering: bool = True,
+        covering: bool | None = None,
     ) -> None:
         self.name = name
-        self.routing = Routing(name, read, covering)
+        covers = forwarding.covers if covering is None else covering
+        self.routing = Routing(name, read, covers)
         self._beliefs, self._forwarding = beliefs, forwarding
         self._answers = beliefs.answers_of()
         self._compiled: CompiledGraph | None = None

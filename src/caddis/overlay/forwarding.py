@@ -44,6 +44,8 @@ class Forwarding:
     floods: neighbours are served at once, wherever someone may want the event.
     extended: a model's price counts what leaves with a satisfied link.
     early: a link is served as soon as it is satisfied.
+    covers: neighbours are spared the clauses that others cover; not where a broker decides for
+        others, or has to know what they need.
     """
 
     name: str
@@ -51,16 +53,17 @@ class Forwarding:
     floods: bool = False
     extended: bool = False
     early: bool = False
+    covers: bool = True
     sharing: Sharing | None = None
 
 
 _ALL = (
-    Forwarding("air", apart=True),
+    Forwarding("air", apart=True, covers=False),
     Forwarding("ail", floods=True),
     Forwarding("mec"),
     Forwarding("emec", extended=True),
     Forwarding("eager", extended=True, early=True),
-    Forwarding("frontier", extended=True, early=True, sharing=Sharing()),
+    Forwarding("frontier", extended=True, early=True, covers=False, sharing=Sharing()),
 )
 FORWARDINGS: dict[str, Forwarding] = {one.name: one for one in _ALL}
 

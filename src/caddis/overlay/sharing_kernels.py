@@ -50,7 +50,7 @@ class Shares(NamedTuple):
 def recount(
     heir: int, routes: Routes, known: Marks, plan: PlanArrays, shares: Shares, news: Bools
 ) -> bool:
-    """Go through an heir's pairs again; whether news made a literal of one that still stands true."""
+    """Go through an heir's pairs again; whether news made one of them likelier."""
     begin, kept, urgent = shares.starts[heir], shares.starts[heir], False
     shares.waiting[heir, :] = 0
     for i in range(begin, begin + shares.counts[heir]):
@@ -98,10 +98,10 @@ def bequeath(
     both = np.empty(len(own), np.int32)
     count = 0
     for model in range(len(own)):
-        if shares.charge[model] and own[model] and model != running:
-            if shares.waiting[heir, model] > 0:
-                both[count] = model
-                count += 1
+        wanted = own[model] and shares.waiting[heir, model] > 0
+        if wanted and shares.charge[model] and model != running:
+            both[count] = model
+            count += 1
     order = np.argsort(prices[both[:count]], kind="mergesort")
     for i in range(int(np.ceil(keep * count)), count):
         model = both[order[i]]
