@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import caddis
+from tests.spark.elsewhere import QUICK_TO_START
 
 HERE = Path(__file__).parent
 PIPELINE = Path(caddis.__file__).parent / "pipeline"
@@ -41,6 +42,7 @@ def start_session(warehouse: Path) -> SparkSession:
         .appName("caddis-tests")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.extraJavaOptions", QUICK_TO_START)
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(warehouse))

@@ -33,6 +33,8 @@ WHERES = {
     "di": "price > 10 AND NOT coastal(city)",
     "bad": "citty = 'Galway'",
 }
+QUICK_TO_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Java options for programs that end before a thorough compiler would have paid off."""
 Answers = dict[str, list[list[Any]]]
 
 
@@ -94,10 +96,7 @@ def rows(frame: DataFrame) -> list[list[Any]]:
 
 
 def environment() -> dict[str, str]:
-    """Where Spark finds this Python, this Caddis and this machine; nothing of the test session.
-
-    The Java options suit programs that end before a thorough compiler would have paid off.
-    """
+    """Where Spark finds this Python, this Caddis and this machine; nothing of the test session."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -109,7 +108,7 @@ def environment() -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "JAVA_TOOL_OPTIONS": QUICK_TO_START,
     }
 
 

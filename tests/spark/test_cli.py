@@ -1,6 +1,7 @@
 """The commands as a user runs them, on a session of the tests; and twice as processes."""
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -19,6 +20,7 @@ from typer.testing import CliRunner, Result
 
 import caddis as package
 from caddis.cli.app import app
+from tests.spark.elsewhere import QUICK_TO_START
 
 SCHEMA = "event_id BIGINT, city STRING, price DOUBLE"
 OFFERS = pa.table(
@@ -78,6 +80,11 @@ def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def arguments(**changes: str) -> list[str]:
     given = {"events": "offers.parquet", "subscriptions": "wishes.csv", "out": "out", **changes}
     return ["match", *(word for name, value in given.items() for word in (f"--{name}", value))]
+
+
+def quickly() -> dict[str, str]:
+    """The environment of a command in a process of its own, which prints nothing of its options."""
+    return {**os.environ, "SPARK_SUBMIT_OPTS": QUICK_TO_START}
 
 
 def found(folder: str, format_: str = "parquet") -> set[tuple[int, str]]:
@@ -271,7 +278,7 @@ def test_the_commands_of_the_page_run(caddis, tmp_path, monkeypatch):
 def test_a_mistake_that_only_a_worker_sees_makes_no_noise(market):
     (market / "bad.jsonl").write_text('{"city": "x", "price": 1}\n{"event_id": 1}\n')
     command = [*STARTING, *arguments(events="bad.jsonl"), "--master", "local[1]"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=quickly(), capture_output=True, text=True, check=False)
     lines = [
         line for line in done.stderr.splitlines() if not line.startswith(("✓ ", "  Matching: "))
     ]
@@ -284,7 +291,9 @@ def test_ctrl_c_ends_a_stream_cleanly_with_what_it_did(market):
     (market / "inbox").mkdir()
     pq.write_table(OFFERS, "inbox/a.parquet")
     command = [*STARTING, *arguments(events="inbox"), "--stream", "--json", "--master", "local[1]"]
-    stream = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    stream = subprocess.Popen(
+        command, env=quickly(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     commits = market / "out" / "_checkpoint" / "commits" / "0"
     for _ in range(600):
         if commits.exists() or stream.poll() is not None:
