@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import caddis
-from tests.spark.elsewhere import QUICK_TO_START
+from tests.spark.elsewhere import QUICK_TO_START, WHERES, Answers, answers
 
 HERE = Path(__file__).parent
 PIPELINE = Path(caddis.__file__).parent / "pipeline"
@@ -34,6 +34,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         session = start_session(tmp_path_factory.mktemp("warehouse"))
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def local_answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    """What a local session answers to the program that others run elsewhere."""
+    found = answers(spark.newSession(), tmp_path_factory.mktemp("local") / "here")
+    assert {name for _, name in found["batch"]} == set(WHERES) - {"bad"}
+    assert found["stream"] == found["batch"]
+    assert [name for name, _ in found["invalid"]] == ["bad"]
+    return found
 
 
 def start_session(warehouse: Path) -> SparkSession:

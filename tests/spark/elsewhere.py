@@ -172,6 +172,7 @@ def main(kind: str, url: str, folder: str) -> None:
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.sql.shuffle.partitions": "2",
+            "spark.executor.cores": "1",
         }.items():
             builder = builder.config(name, value)
         spark = builder.master(url).getOrCreate()

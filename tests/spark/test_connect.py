@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from pyspark.sql import SparkSession
 
-from tests.spark.elsewhere import answers, background, free_port, run_elsewhere, wait_until
+from tests.spark.elsewhere import Answers, background, free_port, run_elsewhere, wait_until
 
 pytest.importorskip("grpc", reason="Spark Connect's client needs the extra caddis[connect]")
 
@@ -48,7 +47,5 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"sc://127.0.0.1:{port}"
 
 
-def test_a_connect_server_answers_the_same(spark: SparkSession, server: str, tmp_path: Path):
-    here = answers(spark.newSession(), tmp_path / "here")
-    assert here["batch"]
-    assert run_elsewhere("--remote", server, tmp_path / "there") == here
+def test_a_connect_server_answers_the_same(local_answers: Answers, server: str, tmp_path: Path):
+    assert run_elsewhere("--remote", server, tmp_path / "there") == local_answers
