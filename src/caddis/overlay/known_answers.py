@@ -1,0 +1,90 @@
+"""What is known of a batch of events: the answers that travel with them from broker to broker.
+
+Brokers number concepts each in their own way, so on the wire they have their text, as in
+`beach(photo)`, with a mark: NO, YES or UNKNOWN. What is not there was not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Int32s
+from caddis.language import Concept
+from caddis.models import UNASKED, Marks
+
+WIRE = pa.map_(pa.string(), pa.int8())
+"""Concept to mark."""
+
+
+def concept_text(concept: Concept) -> str:
+    """How a concept is called on the wire, be it negated or not."""
+    return f"{concept.name}({concept.column.name})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownAnswers:
+    """Marks by row and concept; UNASKED where nothing is known.
+
+    >>> known = KnownAnswers.nothing(2).joined(["dog(photo)"], np.array([[1], [3]], np.uint8))
+    >>> known.to_arrow().to_pylist()
+    [[('dog(photo)', 1)], []]
+    """
+
+    concepts: tuple[str, ...]
+    marks: Marks
+
+    @classmethod
+    def nothing(cls, rows: int) -> KnownAnswers:
+        """Of so many events."""
+        return cls((), np.zeros((rows, 0), np.uint8))
+
+    @classmethod
+    def from_arrow(cls, maps: pa.MapArray) -> KnownAnswers:
+        """As it came from the wire."""
+        offsets = np.asarray(maps.offsets)
+        begin, length = int(offsets[0]), int(offsets[-1] - offsets[0])
+        keys = maps.keys.slice(begin, length).dictionary_encode()
+        marks = np.full((len(maps), len(keys.dictionary)), UNASKED, np.uint8)
+        rows = np.repeat(np.arange(len(maps)), np.diff(offsets))
+        items = maps.items.slice(begin, length)
+        marks[rows, keys.indices.to_numpy()] = items.to_numpy().astype(np.uint8)
+        return cls(tuple(keys.dictionary.to_pylist()), marks)
+
+    def to_arrow(self) -> pa.MapArray:
+        """As it goes on the wire."""
+        asked = self.marks != UNASKED
+        rows, concepts = np.nonzero(asked)
+        offsets = np.concatenate([[0], np.cumsum(asked.sum(axis=1))]).astype(np.int32)
+        keys = pa.array(self.concepts, pa.string()).take(pa.array(concepts))
+        items = pa.array(self.marks[rows, concepts].astype(np.int8))
+        return pa.MapArray.from_arrays(pa.array(offsets), keys, items)
+
+    def __len__(self) -> int:
+        return len(self.marks)
+
+    def take(self, rows: Int32s) -> KnownAnswers:
+        """Of some of the events, in this order."""
+        return KnownAnswers(self.concepts, self.marks[rows])
+
+    def of(self, concepts: Sequence[str]) -> Marks:
+        """By row and one of these concepts."""
+        places = {text: place for place, text in enumerate(self.concepts)}
+        marks = np.full((len(self), len(concepts)), UNASKED, np.uint8)
+        for column, text in enumerate(concepts):
+            if text in places:
+                marks[:, column] = self.marks[:, places[text]]
+        return marks
+
+    def joined(self, concepts: Sequence[str], marks: Marks) -> KnownAnswers:
+        """With what else is known, by row and concept."""
+        texts = tuple(dict.fromkeys([*self.concepts, *concepts]))
+        both = self.of(texts)
+        for column, text in enumerate(concepts):
+            place = texts.index(text)
+            # UNASKED is the highest mark, so that the lower of two is what is known.
+            both[:, place] = np.minimum(both[:, place], marks[:, column])
+        return KnownAnswers(texts, both)
