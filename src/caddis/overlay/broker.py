@@ -90,6 +90,19 @@ class Broker:
             raise OverlayError(f"{type(message).__name__} cannot come from {link.value}")
         return [*self.routing.handle(link, message)]
 
+    def forget(self) -> tuple[int, ...]:
+        """Lose all events that are being decided, as by a crash; which they were.
+
+        They are to be delivered again.
+        """
+        lost = tuple(self._visits)
+        for event_id in lost:
+            del self._seen[event_id]
+        self._visits.clear()
+        self._queue.clear()
+        self._busy = False
+        return lost
+
     @property
     def graph(self) -> CompiledGraph:
         """The publication routing graph as it is now."""
@@ -102,7 +115,7 @@ class Broker:
     def _publish(self, link: Link | Inside, message: Publish) -> Sent:
         event_id = message.event.event_id
         if event_id in self._seen:
-            return []
+            return self._again(link, message)
         self._seen[event_id] = None
         if len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)
@@ -113,6 +126,12 @@ class Broker:
         self._arrivals += 1
         self._visits[event_id] = visit
         return self._after(visit, visit.begin())
+
+    def _again(self, link: Link | Inside, message: Publish) -> Sent:
+        """An event that has been here: only the charge that comes with it is new."""
+        if self._forwarding.sharing is None or not isinstance(link, Neighbour):
+            return []
+        return self._learn(link, Learnt(message.event.event_id, charge=message.charge))
 
     def _source(self, link: Link | Inside, graph: CompiledGraph) -> int:
         if isinstance(link, Publisher):
@@ -126,10 +145,10 @@ class Broker:
         visit = self._visits.get(message.event_id)
         if visit is not None:
             return self._after(visit, visit.learn(link, message))
-        if not message.charge:
+        if message.closed:
             return []
         # Decided here already: the sender has to find someone else.
-        return [(link, Learnt(message.event_id, charge=message.charge, closed=message.closed))]
+        return [(link, Learnt(message.event_id, charge=message.charge, closed=True))]
 
     def _answered(self, message: Answered) -> Sent:
         self._busy = False
