@@ -23,7 +23,7 @@ from caddis.arrays import Floats
 from caddis.lab.overlay_workloads import EVERYTHING, Workload
 from caddis.lab.simulation import Log, Simulation
 from caddis.models import NO, UNASKED, YES
-from caddis.overlay.broker import Broker, Message
+from caddis.overlay.broker import Broker
 from caddis.overlay.forwarding import Forwarding, forwarding_named
 from caddis.overlay.messages import (
     Advertise,
@@ -35,7 +35,7 @@ from caddis.overlay.messages import (
     Subscriber,
 )
 from caddis.overlay.topology import Topology
-from caddis.overlay.traffic import Answered, Ask, Event, Inside, Publish, Wake
+from caddis.overlay.traffic import Answered, Ask, Event, Inside, Message, Publish, Wake
 
 RESEND_MS = 200.0
 """After so long a lost message is sent again."""
@@ -107,8 +107,8 @@ def subscribe_all(
     for home in dict.fromkeys(workload.publishers):
         waiting.append((places[home], _EVENTS, Advertise(_EVENTS.name, EVERYTHING)))
     for one in workload.subscriptions:
-        message = Subscribe(one.subscription_id, one.where)
-        waiting.append((places[one.broker], Subscriber(one.subscription_id), message))
+        wish = Subscribe(one.subscription_id, one.where)
+        waiting.append((places[one.broker], Subscriber(one.subscription_id), wish))
     while waiting:
         place, link, message = waiting.popleft()
         for target, sent in brokers[place].handle(link, message):

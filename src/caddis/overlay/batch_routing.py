@@ -289,13 +289,3 @@ def _each_once(rows: Int32s, links: Int32s) -> tuple[Int32s, Int32s]:
     """The pairs without repetitions, rows ascending."""
     pairs = np.unique(np.stack([rows, links], axis=1), axis=0).astype(np.int32)
     return pairs[:, 0], pairs[:, 1]
-
-
-def only_satisfied(
-    decider: Decider, batch: pa.RecordBatch, known: KnownAnswers, keys: pa.Array | None
-) -> tuple[Bools, Outcome, KnownAnswers]:
-    """Which rows satisfy any link at all, and what was learnt of it."""
-    outcome, known = decider.match(batch, known, keys)
-    satisfied = np.zeros(batch.num_rows, bool)
-    satisfied[outcome.rows] = True
-    return satisfied, outcome, known

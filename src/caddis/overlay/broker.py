@@ -18,7 +18,7 @@ from caddis.ordering.layout import NONE
 from caddis.overlay.beliefs import Beliefs
 from caddis.overlay.compiled_graph import CompiledGraph
 from caddis.overlay.forwarding import Forwarding
-from caddis.overlay.messages import Control, Link, Neighbour, Publisher
+from caddis.overlay.messages import Link, Neighbour, Publisher
 from caddis.overlay.publication_graph import PublicationRoutingGraph
 from caddis.overlay.routing import Routing
 from caddis.overlay.sharing import SharingVisit
@@ -29,17 +29,15 @@ from caddis.overlay.traffic import (
     Ask,
     Inside,
     Learnt,
+    Message,
     Notification,
     Publish,
-    Traffic,
     Wake,
 )
 from caddis.overlay.visits import NOBODY, Sent, Visit
 
 REMEMBERED = 100_000
 """Events that are known to have been here."""
-
-Message = Control | Traffic
 
 
 class Broker:
@@ -73,17 +71,17 @@ class Broker:
         self._arrivals = 0
         self._busy = False
 
-    def handle(self, link: Link | Inside, message: Message) -> list[tuple[Link | Inside, Message]]:
+    def handle(self, link: Link | Inside, message: Message) -> Sent:
         """Take in a message that came through a link; gives what must be sent, in order."""
         match message:
             case Publish():
-                return [*self._publish(link, message)]
+                return self._publish(link, message)
             case Learnt():
-                return [*self._learn(link, message)]
+                return self._learn(link, message)
             case Answered():
-                return [*self._answered(message)]
+                return self._answered(message)
             case Wake():
-                return [*self._wake(message)]
+                return self._wake(message)
             case Ask() | Notification():
                 raise OverlayError(f"a broker is never sent {type(message).__name__}")
         if isinstance(link, Inside):

@@ -33,13 +33,21 @@ from caddis.overlay.traffic import CLOCK, Learnt, Notification, Publish, Wake
 from caddis.overlay.visits import NOBODY, Sent, Visit
 
 FLUSH, IMPATIENT = "flush", "impatient"
-_NO_NEWS = np.zeros(0, np.int32)
 
 
 class SharingVisit(Visit):
     """An event whose models are shared out among the brokers that have it."""
 
-    __slots__ = ("_closed", "_flushing", "_held", "_serial", "_shares", "_sharing", "_waiting")
+    __slots__ = (
+        "_closed",
+        "_flushing",
+        "_held",
+        "_open_heirs",
+        "_serial",
+        "_shares",
+        "_sharing",
+        "_waiting",
+    )
 
     def __init__(
         self,
@@ -58,6 +66,7 @@ class SharingVisit(Visit):
         """By neighbour: the concepts whose answers wait to travel."""
         self._closed: set[int] = set()
         """The heirs that have closed their visits."""
+        self._open_heirs = 0
         self._flushing = False
         self._serial = 0
         """Grows with all that happens, so that old impatience is told from new."""
@@ -66,10 +75,10 @@ class SharingVisit(Visit):
 
     @property
     def done(self) -> bool:
-        return super().done and len(self._closed) == int(self._shares.heirs.sum())
+        return self._count == 0 and self._open_heirs == 0 and self.running == NONE
 
     def begin(self) -> Sent:
-        return self._share(_NO_NEWS, NOBODY)
+        return self._share([], NOBODY)
 
     def tell(self, concepts: tuple[int, ...], marks: tuple[int, ...]) -> Sent:
         return self._share(self._note(concepts, marks), NOBODY)
@@ -80,12 +89,22 @@ class SharingVisit(Visit):
         for model in message.charge:
             self._shares.charge[model] = True
         if sender != self._source:
-            self._shares.refused[sender, list(message.charge)] = True
+            for model in message.charge:
+                self._shares.refused[sender, model] = True
             if message.closed:
-                self._closed.add(sender)
-                self._shares.waiting[sender] = 0
-                self._shares.counts[sender] = 0
-        return self._share(news, sender)
+                self._close(sender)
+        if news or message.charge:
+            return self._share(news, sender)
+        return self._spread({})
+
+    def _close(self, heir: int) -> None:
+        """An heir wants to hear no more."""
+        if heir not in self._closed:
+            self._closed.add(heir)
+            self._open_heirs -= 1
+            self._shares.waiting[heir] = 0
+            self._shares.counts[heir] = 0
+            self._held.pop(heir, None)
 
     def wake(self, reason: str, serial: int) -> Sent:
         if reason == FLUSH:
@@ -104,18 +123,18 @@ class SharingVisit(Visit):
         )
         return []
 
-    def _note(self, concepts: tuple[int, ...], marks: tuple[int, ...]) -> Int32s:
+    def _note(self, concepts: tuple[int, ...], marks: tuple[int, ...]) -> list[int]:
         """Write answers down; those that are news."""
         known, news = self.known, []
         for concept, mark in zip(concepts, marks, strict=True):
             if known[concept] == UNASKED:
                 known[concept] = mark
                 news.append(concept)
-        return np.array(news, np.int32)
+        return news
 
-    def _share(self, news: Int32s, sender: int) -> Sent:
+    def _share(self, news: list[int], sender: int) -> Sent:
         self._serial += 1
-        self._count, self.model, gives, urgency, wants = share(
+        self._count, self.model, reached, moves, urgency, wants = share(
             self._pairs,
             self._count,
             self._graph.routes,
@@ -123,57 +142,58 @@ class SharingVisit(Visit):
             self._states,
             self._beliefs.plan,
             self._shares,
-            news,
+            np.array(news, np.int32),
             self.running,
             self._sharing.keep,
             self._source != NOBODY,
         )
         charges: dict[int, list[int]] = {}
-        for model in np.flatnonzero(gives >= 0).tolist():
-            charges.setdefault(int(gives[model]), []).append(model)
-        sent = self._serve_with(charges)
-        sent += self._spread(news, sender, urgency, wants, charges)
-        return sent + self._await()
+        for model, receiver in moves.tolist():
+            number = self._source if receiver == self._graph.neighbours else receiver
+            charges.setdefault(number, []).append(model)
+        if news:
+            self._tell_others(news, sender, urgency, wants, charges)
+        sent = self._serve_with(charges) if reached else []
+        return sent + self._spread(charges) + self._await()
 
     def _serve_with(self, charges: dict[int, list[int]]) -> Sent:
         """Send the event through the links that are satisfied, with what the heirs are charged."""
-        reached = self._reached()
-        if not reached:
-            return []
         sent: Sent = []
         known = self.known.copy()
-        for link in reached:
+        for link in self._reached():
             if isinstance(link, Neighbour):
                 charge = charges.pop(self._graph.number_of[link], ())
                 sent.append((link, Publish(self.event, known, tuple(charge))))
+                self._open_heirs += 1
             else:
                 sent.append((link, Notification(self.event.event_id)))
         return sent
 
-    def _spread(
+    def _tell_others(
         self,
-        news: Int32s,
+        news: list[int],
         sender: int,
         urgency: Bytes,
         wants: Bools,
         charges: dict[int, list[int]],
-    ) -> Sent:
-        """Tell heirs and source what they want to know, at once or together with more."""
-        sent: Sent = []
-        if len(news):
-            for heir in np.flatnonzero(urgency).tolist():
-                if heir != sender:
-                    self._hold(heir, news[wants[heir]].tolist())
-                    if urgency[heir] == URGENT:
-                        charges.setdefault(heir, [])
-            if self._source not in (NOBODY, sender):
-                self._hold(self._source, news.tolist())
-                if np.any(self.known[news] == YES):
-                    charges.setdefault(self._source, [])
-        upwards = charges.pop(self._graph.neighbours, None)
-        if upwards is not None or (self.done and self._source != NOBODY):
-            charges.setdefault(self._source, []).extend(upwards or ())
-        sent += [self._news(number, tuple(charge)) for number, charge in charges.items()]
+    ) -> None:
+        """Hold news for those who want it; who must know at once has an entry among charges."""
+        for heir, pressing in enumerate(urgency.tolist()):
+            if pressing and heir != sender:
+                wanted = wants[heir].tolist()
+                self._hold(heir, [one for one, want in zip(news, wanted, strict=True) if want])
+                if pressing == URGENT:
+                    charges.setdefault(heir, [])
+        if self._source not in (NOBODY, sender):
+            self._hold(self._source, news)
+            if any(self.known[concept] == YES for concept in news):
+                charges.setdefault(self._source, [])
+
+    def _spread(self, charges: dict[int, list[int]]) -> Sent:
+        """Send charges, with what is held for the same neighbours; the rest waits a little."""
+        if self.done and self._source != NOBODY:
+            charges.setdefault(self._source, [])
+        sent: Sent = [self._news(number, tuple(charge)) for number, charge in charges.items()]
         if self._held and not self._flushing:
             self._flushing = True
             wake = Wake(self.event.event_id, FLUSH, 0, self._sharing.linger_ms)

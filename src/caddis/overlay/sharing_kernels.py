@@ -46,6 +46,18 @@ class Shares(NamedTuple):
     """By model: whether this broker is in charge of it."""
 
 
+class Told(NamedTuple):
+    """What others are to be told."""
+
+    gives: Int32s
+    """By model: the neighbour that is given charge of it; the number of neighbours stands for
+    where the event came from, NONE for nobody."""
+    urgency: Bytes
+    """By neighbour: what the news is to it."""
+    wants: Bools
+    """By neighbour and news: whether it wants to know."""
+
+
 @njit(cache=True)
 def recount(
     heir: int, routes: Routes, known: Marks, plan: PlanArrays, shares: Shares, news: Bools
@@ -110,6 +122,28 @@ def bequeath(
 
 
 @njit(cache=True)
+def inherit(
+    own: Bools,
+    gains: Floats,
+    routes: Routes,
+    known: Marks,
+    states: Bytes,
+    plan: PlanArrays,
+    shares: Shares,
+    running: int,
+    keep: float,
+    gives: Int32s,
+) -> None:
+    """Make the neighbours that are reached now heirs, with their share of the models."""
+    prices = plan.costs / np.maximum(gains, 1e-12)
+    for heir in range(len(shares.heirs)):
+        if states[heir] == REACHED and not shares.heirs[heir]:
+            shares.heirs[heir] = True
+            recount(heir, routes, known, plan, shares, np.zeros(len(known), np.bool_))
+            bequeath(heir, own, prices, running, keep, shares, gives)
+
+
+@njit(cache=True)
 def hand_over(own: Bools, running: int, has_source: bool, shares: Shares, gives: Int32s) -> None:
     """Give away the models that are not needed here: to the heir with most who wait, or back."""
     neighbours = len(shares.heirs)
@@ -127,6 +161,25 @@ def hand_over(own: Bools, running: int, has_source: bool, shares: Shares, gives:
 
 
 @njit(cache=True)
+def note_news(
+    learnt: Int32s, routes: Routes, known: Marks, plan: PlanArrays, shares: Shares, told: Told
+) -> None:
+    """See which heirs want news, and what it is to them."""
+    news = np.zeros(len(known), np.bool_)
+    for concept in learnt:
+        news[concept] = True
+        shares.charge[plan.answered_by[concept]] = False
+    for heir in range(len(shares.heirs)):
+        wanted = False
+        for i in range(len(learnt)):
+            if shares.waiting[heir, plan.answered_by[learnt[i]]] > 0:
+                told.wants[heir, i] = wanted = True
+        if wanted:
+            urgent = recount(heir, routes, known, plan, shares, news)
+            told.urgency[heir] = URGENT if urgent else PATIENT
+
+
+@njit(cache=True)
 def share(
     pairs: Int32s,
     count: int,
@@ -139,34 +192,38 @@ def share(
     running: int,
     keep: float,
     has_source: bool,
-) -> tuple[int, int, Int32s, Bytes, Bools]:
+) -> tuple[int, int, bool, Int32s, Bytes, Bools]:
     """Draw the conclusions from news: the concepts that were learnt just now.
 
-    Gives the number of open pairs; the model to run, or NONE; by model to whom it is given (the
-    number of neighbours stands for the source, NONE for nobody); by neighbour what the news is to
-    it; and by neighbour and news whether it wants it.
+    Gives the number of open pairs; the model to run, or NONE; whether links are reached; and what
+    is to be told: models with the neighbour that is given charge of each, by two; then urgency and
+    wants of `Told`.
     """
     models, neighbours = len(plan.costs), len(shares.heirs)
-    gives, urgency = np.full(models, NONE, np.int32), np.zeros(neighbours, np.uint8)
-    wants, news = np.zeros((neighbours, len(learnt)), np.bool_), np.zeros(len(known), np.bool_)
-    for concept in learnt:
-        news[concept] = True
+    told = Told(
+        np.full(models, NONE, np.int32),
+        np.zeros(neighbours, np.uint8),
+        np.zeros((neighbours, len(learnt)), np.bool_),
+    )
+    if len(learnt) > 0:
+        note_news(learnt, routes, known, plan, shares, told)
     count = settle(pairs, count, routes, known, states)
-    for heir in range(neighbours):
-        if not shares.heirs[heir]:
-            continue
-        for i in range(len(learnt)):
-            wants[heir, i] = shares.waiting[heir, plan.answered_by[learnt[i]]] > 0
-        if wants[heir].any():
-            urgent = recount(heir, routes, known, plan, shares, news)
-            urgency[heir] = URGENT if urgent else PATIENT
-    own = needed(pairs, count, routes, known, plan)
-    gains = extended_gains(pairs, count, routes, known, plan) if count else np.zeros(models)
-    prices = plan.costs / np.maximum(gains, 1e-12)
-    for heir in range(neighbours):
-        if states[heir] == REACHED:
-            shares.heirs[heir] = True
-            recount(heir, routes, known, plan, shares, news)
-            bequeath(heir, own, prices, running, keep, shares, gives)
-    hand_over(own, running, has_source, shares, gives)
-    return count, cheapest(plan.costs, gains, shares.charge), gives, urgency, wants
+    model = NONE
+    if shares.charge.any():
+        own = needed(pairs, count, routes, known, plan)
+        gains = np.zeros(models)
+        if (own & shares.charge).any():
+            gains = extended_gains(pairs, count, routes, known, plan)
+        inherit(own, gains, routes, known, states, plan, shares, running, keep, told.gives)
+        hand_over(own, running, has_source, shares, told.gives)
+        model = cheapest(plan.costs, gains, shares.charge)
+    reached = False
+    for target in range(len(states)):
+        if states[target] == REACHED:
+            reached = True
+            if target < neighbours and not shares.heirs[target]:
+                shares.heirs[target] = True
+                recount(target, routes, known, plan, shares, np.zeros(len(known), np.bool_))
+    given = np.flatnonzero(told.gives != NONE)
+    moves = np.stack((given.astype(np.int32), told.gives[given]), axis=1)
+    return count, model, reached, moves, told.urgency, told.wants

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from caddis.models import Marks
+from caddis.overlay.messages import Control
 
 
 class Inside(Enum):
@@ -90,4 +91,4 @@ class Wake(NamedTuple):
     after_ms: float
 
 
-Traffic = Publish | Learnt | Notification | Ask | Answered | Wake
+Message = Control | Publish | Learnt | Notification | Ask | Answered | Wake

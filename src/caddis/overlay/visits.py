@@ -14,9 +14,9 @@ from caddis.overlay.compiled_graph import CompiledGraph
 from caddis.overlay.forwarding import Forwarding
 from caddis.overlay.messages import Link, Neighbour
 from caddis.overlay.route_kernels import REACHED, SERVED, advance, reach_candidates
-from caddis.overlay.traffic import Inside, Learnt, Notification, Publish, Traffic
+from caddis.overlay.traffic import Inside, Learnt, Message, Notification, Publish
 
-Sent = list[tuple[Link | Inside, Traffic]]
+Sent = list[tuple[Link | Inside, Message]]
 
 NOBODY = -1
 """In place of a link's number: the event was published here."""

@@ -73,7 +73,7 @@ class MatchOperator:
     def _matches(
         self, batches: Iterator[pa.RecordBatch], match: Matching
     ) -> Iterator[pa.RecordBatch]:
-        keys = _KeyCheck(self.event_key)
+        keys = KeyCheck(self.event_key)
         for arrived in joined(batches):
             batch = arrived.rename_columns(list(self.columns))
             key = batch.column(self.event_key)
@@ -115,7 +115,7 @@ def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
-class _KeyCheck:
+class KeyCheck:
     """Refuses null keys at once, and keys that occur twice in a partition when it ends."""
 
     def __init__(self, name: str) -> None:
