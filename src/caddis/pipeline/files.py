@@ -35,6 +35,8 @@ POLL = "500 milliseconds"
 """How often a stream looks for new files."""
 
 _SPARK_NAMES = {"parquet": "parquet", "jsonl": "json", "csv": "csv"}
+_FOR_GOOD = {"maxFileAge": "36500d"}
+"""A file that is moved into a stream's folder counts, however old it is."""
 _STRICT = {"mode": "FAILFAST"}
 _READING: dict[str, dict[str, str]] = {
     "parquet": {},
@@ -65,6 +67,7 @@ def read_event_stream(
     """
     spark_schema = read_events(session, folder, format_, schema).schema
     reader = session.readStream.format(_SPARK_NAMES[format_]).options(**_READING[format_])
+    reader = reader.options(**_FOR_GOOD)
     return reader.schema(spark_schema).load(_literally(folder))
 
 
