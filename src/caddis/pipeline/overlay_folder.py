@@ -1,0 +1,89 @@
+"""The folder of a running overlay: everything that its brokers keep and share.
+
+    overlay.json                     what must stay the same: schema, key, time zone
+    clients/NAME/                    a log: what those at a broker want and publish
+    control/TO/FROM/, links/TO/FROM/ what brokers tell each other, see `overlay_streams`
+    notifications/NAME/              Parquet: who is notified of which event, each once
+    refused/NAME/                    Parquet: events that do not satisfy what was advertised
+    brokers/NAME/                    a broker's own: journal, graphs, models, out, checkpoint
+
+A broker's name has no dots or slashes, so that it can be a folder's.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from caddis.errors import OverlayError
+from caddis.pipeline.overlay_control import ControlLogs
+from caddis.pipeline.overlay_logs import FolderLog
+from caddis.pipeline.overlay_streams import FolderStream, FolderTransport
+
+SETTINGS = "overlay.json"
+
+
+class OverlayFolder:
+    """Names what lies where."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+        self.transport = FolderTransport(self.root)
+
+    def prepare(self, settings: dict[str, str]) -> None:
+        """Make the folder, or see that it was made for the same events."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        path = self.root / SETTINGS
+        if not path.exists():
+            unfinished = path.with_name(f".{SETTINGS}.{os.getpid()}")
+            unfinished.write_text(json.dumps(settings))
+            unfinished.replace(path)
+            return
+        before = json.loads(path.read_text())
+        for name, value in settings.items():
+            if before.get(name) != value:
+                raise OverlayError(
+                    f"{self.root} was made with the {name} {before.get(name)!r}, and now it is "
+                    f"{value!r}; begin with a new folder (--dir)"
+                )
+
+    def broker(self, name: str) -> Path:
+        """A broker's own folder."""
+        return self.root / "brokers" / name
+
+    def clients(self, name: str) -> FolderLog:
+        """What those at a broker say."""
+        return FolderLog(self.root / "clients" / name)
+
+    def control_logs(self, name: str, neighbours: Sequence[str]) -> ControlLogs:
+        """All that a broker's control plane reads and writes."""
+        return ControlLogs(
+            FolderLog(self.broker(name) / "journal"),
+            self.clients(name),
+            {other: self.transport.control(other, name) for other in neighbours},
+            {other: self.transport.control(name, other) for other in neighbours},
+        )
+
+    def notifications(self, name: str) -> FolderStream:
+        """Where a broker's subscribers find what they asked for."""
+        return FolderStream(self.root / "notifications" / name, name)
+
+    def refused(self, name: str) -> FolderStream:
+        """Where events lie that were published at a broker against its advertisement."""
+        return FolderStream(self.root / "refused" / name, name)
+
+    @contextmanager
+    def running(self, name: str) -> Iterator[None]:
+        """Only one process at a time runs a broker; the lock falls with the process."""
+        folder = self.broker(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "LOCK").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise OverlayError(f"broker {name!r} is running already in {self.root}") from None
+            yield
