@@ -26,25 +26,18 @@ Mean = Literal["notifications", "brokers", "events", "paths"]
 class Log:
     """Written while a simulation runs."""
 
-    runs: Int64s
-    """By event and broker: how many models."""
-    work: Floats
-    """By event and broker: milliseconds of models."""
+    ran: list[tuple[int, int, float]] = field(default_factory=list)
+    """Event, broker and cost of each model that ran."""
     notified: dict[tuple[int, str], float] = field(default_factory=dict)
     """By event and subscription: when."""
     at: list[tuple[int, int, float]] = field(default_factory=list)
     """Event, broker and moment of each notification."""
-    messages: Counter[str] = field(default_factory=Counter)
-    nbytes: Counter[str] = field(default_factory=Counter)
+    messages: Counter[type] = field(default_factory=Counter)
+    nbytes: Counter[type] = field(default_factory=Counter)
     repeated: int = 0
     """Notifications that had been made before, by a broker that forgot it."""
     resent: int = 0
     """Messages that were lost on a link."""
-
-    @classmethod
-    def of(cls, events: int, brokers: int) -> Log:
-        """An empty one."""
-        return cls(np.zeros((events, brokers), np.int64), np.zeros((events, brokers)))
 
     def notify(self, event: int, subscription_id: str, broker: int, now: float) -> None:
         """Somebody was told of an event."""
@@ -56,9 +49,18 @@ class Log:
 
     def count(self, message: object, times: int = 1) -> None:
         """A message passed a link."""
-        kind = type(message).__name__.lower()
+        kind = type(message)
         self.messages[kind] += times
         self.nbytes[kind] += times * size_of(message)
+
+    def sums(self, events: int, brokers: int) -> tuple[Int64s, Floats]:
+        """By event and broker: how many models ran, and for how long in all."""
+        runs, work = np.zeros((events, brokers), np.int64), np.zeros((events, brokers))
+        if self.ran:
+            event, broker, cost = zip(*self.ran, strict=True)
+            np.add.at(runs, (event, broker), 1)
+            np.add.at(work, (event, broker), cost)
+        return runs, work
 
 
 def size_of(message: object) -> int:

@@ -13,8 +13,8 @@ was deciding; its routing tables are on disk, and those events are delivered to 
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ from caddis.overlay.broker import Broker
 from caddis.overlay.forwarding import Forwarding, forwarding_named
 from caddis.overlay.messages import (
     Advertise,
+    Control,
     Join,
     Link,
     Neighbour,
@@ -34,6 +35,7 @@ from caddis.overlay.messages import (
     Subscribe,
     Subscriber,
 )
+from caddis.overlay.routing import Routing
 from caddis.overlay.topology import Topology
 from caddis.overlay.traffic import Answered, Ask, Event, Inside, Message, Publish, Wake
 
@@ -56,6 +58,15 @@ class Crash:
     for_ms: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RoutingTables:
+    """Brokers' tables, and what it took to fill them; no simulation changes them."""
+
+    routings: tuple[Routing, ...]
+    messages: Mapping[type, int]
+    nbytes: Mapping[type, int]
+
+
 def simulate(
     topology: Topology,
     workload: Workload,
@@ -67,6 +78,7 @@ def simulate(
     loss: float = 0.0,
     crashes: Sequence[Crash] = (),
     seed: int = 0,
+    tables: RoutingTables | None = None,
 ) -> Simulation:
     """What becomes of a workload's events.
 
@@ -76,14 +88,17 @@ def simulate(
         published when the one before it has been decided everywhere.
     link_delays: whether links take the topology's time, or none.
     loss: the chance that a message between brokers is lost on its way.
+    tables: what `subscribe_all` gave for the same topology, workload and covering.
     """
     forwarding = policy if isinstance(policy, Forwarding) else forwarding_named(policy)
+    covers = forwarding.covers if covering is None else covering
+    filled = subscribe_all(topology, workload, covering=covers) if tables is None else tables
+    beliefs = workload.beliefs
     brokers = [
-        Broker(name, workload.read, workload.beliefs, forwarding, covering=covering)
-        for name in topology.brokers
+        Broker(routing.name, workload.read, beliefs, forwarding, routing=routing)
+        for routing in filled.routings
     ]
-    log = Log.of(len(workload.truth), len(brokers))
-    subscribe_all(brokers, topology, workload, log)
+    log = Log(messages=Counter(filled.messages), nbytes=Counter(filled.nbytes))
     rng = np.random.default_rng(seed)
     world = _World(topology, workload, brokers, log, link_delays, loss, rng)
     for crash in crashes:
@@ -97,11 +112,13 @@ def simulate(
 
 
 def subscribe_all(
-    brokers: Sequence[Broker], topology: Topology, workload: Workload, log: Log
-) -> None:
+    topology: Topology, workload: Workload, *, covering: bool = True
+) -> RoutingTables:
     """Link the brokers, advertise and subscribe, until all is quiet: before time begins."""
+    routings = [Routing(name, workload.read, covering) for name in topology.brokers]
+    log = Log()
     places = {name: place for place, name in enumerate(topology.brokers)}
-    waiting: deque[tuple[int, Link, Message]] = deque()
+    waiting: deque[tuple[int, Link, Control]] = deque()
     for place, name in enumerate(topology.brokers):
         waiting += [(place, Neighbour(other), Join()) for other in topology.neighbours(name)]
     for home in dict.fromkeys(workload.publishers):
@@ -111,10 +128,10 @@ def subscribe_all(
         waiting.append((places[one.broker], Subscriber(one.subscription_id), wish))
     while waiting:
         place, link, message = waiting.popleft()
-        for target, sent in brokers[place].handle(link, message):
-            assert isinstance(target, Neighbour)
+        for target, sent in routings[place].handle(link, message):
             log.count(sent)
             waiting.append((places[target.name], Neighbour(topology.brokers[place]), sent))
+    return RoutingTables(tuple(routings), log.messages, log.nbytes)
 
 
 class _World:
@@ -137,8 +154,8 @@ class _World:
         self._links = [Neighbour(name) for name in topology.brokers]
         beliefs = workload.beliefs
         self._costs: list[float] = beliefs.plan.costs.tolist()
-        self._answers = [list(concepts) for concepts in beliefs.answers_of()]
-        self._marks = np.where(workload.truth, YES, NO).astype(np.uint8)
+        self._answers = beliefs.answers_of()
+        self._marks = np.where(workload.truth, YES, NO).tolist()
         self._ways: dict[tuple[int, int], float] = {}
         for parent, child, delay in topology.links():
             way = self._places[parent], self._places[child]
@@ -215,9 +232,9 @@ class _World:
 
     def _ask(self, place: int, link: Link | Inside, ask: Ask) -> None:
         cost = self._costs[ask.model]
-        self._log.runs[ask.event_id, place] += 1
-        self._log.work[ask.event_id, place] += cost
-        marks = tuple(self._marks[ask.event_id, self._answers[ask.model]].tolist())
+        self._log.ran.append((ask.event_id, place, cost))
+        truth = self._marks[ask.event_id]
+        marks = tuple([truth[concept] for concept in self._answers[ask.model]])
         self._arrive(self.now + cost, place, link, Answered(ask.event_id, ask.model, marks))
 
     def _travel(self, place: int, to: int, message: Message) -> None:
@@ -254,12 +271,13 @@ def _result(
     event = np.array([one[0] for one in log.at], np.int32)
     broker = np.array([one[1] for one in log.at], np.int32)
     latency = np.array([one[2] for one in log.at], np.float64) - published[event]
-    on_links, path_work = np.zeros(len(event)), np.zeros_like(log.work)
+    runs, work = log.sums(len(workload.truth), len(topology))
+    on_links, path_work = np.zeros(len(event)), np.zeros_like(work)
     homes = np.array(workload.publishers)
     for home in dict.fromkeys(workload.publishers):
         tree = topology.rooted_at(home)
         some, mine = homes == home, homes[event] == home
-        path_work[some] = _along(tree, log.work[some])
+        path_work[some] = _along(tree, work[some])
         if link_delays:
             on_links[mine] = _along(tree, tree.delays[None, :])[0][broker[mine]]
     places = {name: place for place, name in enumerate(topology.brokers)}
@@ -271,12 +289,12 @@ def _result(
         broker,
         latency - on_links,
         latency,
-        log.runs,
-        log.work,
+        runs,
+        work,
         path_work,
         np.bincount(at, minlength=len(places)),
-        dict(log.messages),
-        dict(log.nbytes),
+        {kind.__name__.lower(): count for kind, count in log.messages.items()},
+        {kind.__name__.lower(): count for kind, count in log.nbytes.items()},
         end - float(published[0]) if len(published) else 0.0,
         log.repeated,
         log.resent,

@@ -46,6 +46,7 @@ class Broker:
     read: the clauses of a WHERE text.
     beliefs: what all brokers know of concepts and models.
     covering: whether neighbours are spared clauses that others cover; None: as the policy likes it.
+    routing: tables that are filled already.
     """
 
     def __init__(
@@ -56,10 +57,11 @@ class Broker:
         forwarding: Forwarding,
         *,
         covering: bool | None = None,
+        routing: Routing | None = None,
     ) -> None:
         self.name = name
         covers = forwarding.covers if covering is None else covering
-        self.routing = Routing(name, read, covers)
+        self.routing = Routing(name, read, covers) if routing is None else routing
         self._beliefs, self._forwarding = beliefs, forwarding
         self._answers = beliefs.answers_of()
         self._compiled: CompiledGraph | None = None

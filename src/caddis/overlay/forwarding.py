@@ -33,7 +33,7 @@ class Sharing:
 
     keep: float = 0.3
     patience_ms: float = 1000.0
-    linger_ms: float = 20.0
+    linger_ms: float = 50.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def recount(
             concept = routes.literals[at] >> 1
             if known[concept] == UNASKED:
                 shares.waiting[heir, plan.answered_by[concept]] += 1
-            elif news[concept]:
+            elif news[concept] and left == 0:
                 urgent = True
         if left > 0:
             shares.rest[kept] = pair
