@@ -12,10 +12,11 @@ if it was not.
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
@@ -109,7 +110,7 @@ class StreamingBroker:
         declare(folder.clients(broker.name), broker.name, broker.subscriptions, advertises)
         last = self._batches.last()
         self.totals = last.totals if last else Totals()
-        self.routed = 0
+        self.routed = self.problems = 0
         self._check_checkpoint(last)
 
     def start(self, session: SparkSession) -> StreamingQuery:
@@ -153,7 +154,18 @@ class StreamingBroker:
         )
         operator = RouteOperator(settings, self._version(), str(staging))
         told = records.coalesce(self._events.tasks).mapInArrow(operator, WRITTEN).collect()
+        self._keep_problems()
         return self._batches.commit(number, staging, [Written(**row.asDict()) for row in told])
+
+    def _keep_problems(self) -> None:
+        """List the events that models could not read or failed on, beyond this start."""
+        problems = self._models.problems()[self.problems :]
+        if problems:
+            path = self._folder.problems(self.name)
+            path.parent.mkdir(exist_ok=True)
+            with path.open("a") as lines:
+                lines.writelines(json.dumps(asdict(one), default=str) + "\n" for one in problems)
+            self.problems += len(problems)
 
     def _stream(self, kind: str, target: str) -> OutStream:
         if kind == "forwarded":

@@ -215,6 +215,17 @@ def declare(
     return records
 
 
+def subscribed(log: Log) -> dict[str, str]:
+    """The WHERE texts of those who subscribe at a broker, by id, as its clients' log tells."""
+    wanted: dict[str, str] = {}
+    for record in log.read():
+        if record.get("kind") == "Subscribe":
+            wanted[record["subscription_id"]] = record["where"]
+        elif record.get("kind") == "Unsubscribe":
+            wanted.pop(record["subscription_id"], None)
+    return wanted
+
+
 def _filed(records: Iterable[Record]) -> tuple[dict[str, str], dict[str, str]]:
     """What the file said last: WHERE texts of subscriptions, and of publishers."""
     wanted: dict[str, str] = {}

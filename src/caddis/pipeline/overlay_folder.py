@@ -5,6 +5,7 @@
     control/TO/FROM/, links/TO/FROM/ what brokers tell each other, see `overlay_streams`
     notifications/NAME/              Parquet: who is notified of which event, each once
     refused/NAME/                    Parquet: events that do not satisfy what was advertised
+    problems/NAME.jsonl              events that models could not read or failed on, and why
     brokers/NAME/                    a broker's own: journal, graphs, models, out, checkpoint
 
 A broker's name has no dots or slashes, so that it can be a folder's.
@@ -18,6 +19,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+import pyarrow as pa
 
 from caddis.errors import OverlayError
 from caddis.pipeline.overlay_control import ControlLogs
@@ -34,8 +37,10 @@ class OverlayFolder:
         self.root = root.absolute()
         self.transport = FolderTransport(self.root)
 
-    def prepare(self, settings: dict[str, str]) -> None:
+    def prepare(self, schema: pa.Schema, event_key: str, timezone: str) -> None:
         """Make the folder, or see that it was made for the same events."""
+        columns = str(schema.remove_metadata())
+        settings = {"schema": columns, "key": event_key, "time zone": timezone}
         self.root.mkdir(parents=True, exist_ok=True)
         path = self.root / SETTINGS
         if not path.exists():
@@ -75,6 +80,10 @@ class OverlayFolder:
     def refused(self, name: str) -> FolderStream:
         """Where events lie that were published at a broker against its advertisement."""
         return FolderStream(self.root / "refused" / name, name)
+
+    def problems(self, name: str) -> Path:
+        """The list of events that models could not read or failed on at a broker."""
+        return self.root / "problems" / f"{name}.jsonl"
 
     @contextmanager
     def running(self, name: str) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -33,6 +34,8 @@ class BrokerReport:
     """Since the folder was made."""
     models: int
     """Runs of models since this start."""
+    problems: int
+    """Events that a model could not read or failed on, since this start."""
     waits_for: tuple[str, ...]
     """The neighbours that it has not heard everything from; no events are taken in before."""
     refusals: tuple[Refusal, ...]
@@ -52,6 +55,8 @@ class RunningOverlay:
         self._brokers: list[StreamingBroker] = []
         self._queries: dict[str, StreamingQuery] = {}
         self._resources = ExitStack()
+        self._lock = threading.Lock()
+        self._ended = False
 
     def __enter__(self) -> RunningOverlay:
         with ExitStack() as resources:
@@ -70,8 +75,11 @@ class RunningOverlay:
 
     def stop(self) -> None:
         """End all queries; what is under way is done again at the next start."""
-        for query in self._queries.values():
-            query.stop()
+        with self._lock:
+            self._ended = True
+            for query in self._queries.values():
+                query.stop()
+            self._queries = {}
 
     def settle(self) -> bool:
         """Handle control messages until no more come; whether all brokers are settled."""
@@ -81,13 +89,14 @@ class RunningOverlay:
 
     def start(self, session: SparkSession) -> None:
         """Let events flow at those brokers that are settled and do not run yet."""
-        for broker in self._brokers:
-            if broker.control.settled and broker.name not in self._queries:
-                self._queries[broker.name] = broker.start(session)
+        with self._lock:
+            for broker in self._brokers:
+                if broker.control.settled and broker.name not in self._queries and not self._ended:
+                    self._queries[broker.name] = broker.start(session)
 
     def watch(self, session: SparkSession) -> Iterator[tuple[BrokerReport, ...]]:
-        """For ever: how far all are. Raises what a query died of."""
-        while True:
+        """How far all are, until they are stopped. Raises what a query died of."""
+        while not self._ended:
             self.settle()
             self.start(session)
             self._check()
@@ -100,7 +109,7 @@ class RunningOverlay:
         All are asked at once to work off what they have. If meanwhile none routed anything, then
         none sent anything either, and each has found its sources empty.
         """
-        while True:
+        while not self._ended:
             self.settle()
             self.start(session)
             before = self._routed()
@@ -124,6 +133,7 @@ class RunningOverlay:
                 broker.name,
                 broker.totals,
                 sum(tally.runs for tally in broker.tallies().values()),
+                broker.problems,
                 broker.control.awaited,
                 tuple(broker.control.refusals),
             )
@@ -135,13 +145,7 @@ class RunningOverlay:
         events = self._events
         policy_named(events.policy)
         Catalogue(events.models).check(events.schema)
-        self._folder.prepare(
-            {
-                "schema": str(events.schema.remove_metadata()),
-                "key": events.event_key,
-                "time zone": events.timezone,
-            }
-        )
+        self._folder.prepare(events.schema, events.event_key, events.timezone)
         warm_up()
         prepare_models()
 
@@ -149,7 +153,7 @@ class RunningOverlay:
         return [broker.routed for broker in self._brokers]
 
     def _check(self) -> None:
-        for query in self._queries.values():
+        for query in list(self._queries.values()):
             problem = query.exception()
             if problem is not None:
                 raise problem
