@@ -2,11 +2,15 @@
 
 `HYPOTHESIS_PROFILE=explore pytest ...` chooses the second. No profile has a deadline, as the
 first call of a compiled kernel includes its compilation.
+
+Coverage is measured by the tests of single cases. A property runs the same lines for each of its
+examples, and would take twice as long if each of them were measured.
 """
 
 import os
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 settings.register_profile(
     "ci",
@@ -19,3 +23,9 @@ settings.register_profile(
     "explore", parent=settings.get_profile("ci"), derandomize=False, max_examples=2_000
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.no_cover)

@@ -2,7 +2,8 @@
 
 A failure shows the smallest part of a clause on which they still differ, the values it looked at
 and both answers. Whatever is found here gets its own line in test_spark_semantics.py.
-`HYPOTHESIS_PROFILE=explore` tries ten times as many.
+`HYPOTHESIS_PROFILE=explore` tries ten times as many. Their coverage is not measured: that would
+double the time, and every line is measured by the tests of its own module.
 """
 
 import os
@@ -27,6 +28,7 @@ from tests.oracle.events import (
 from tests.oracle.judges import Case, accepted_by_caddis, refused_by_spark, spark_and_caddis
 from tests.oracle.wild import WildClauses
 
+pytestmark = pytest.mark.no_cover
 SUMMER_TIME = "Europe/Dublin"
 MORE = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "explore" else 1
 
