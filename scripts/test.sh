@@ -1,35 +1,80 @@
 #!/usr/bin/env bash
-# Every check, quickest first, stopping at the first that fails.
+# Every check, stopping at the first that fails: the quickest first, the others side by side.
 #
-# The tests without Spark share the cores between processes; those with Spark come after
-# them, in one process, around one session that has the machine to itself.
+# While mypy reads, the kernels are compiled, once for all processes. Then the tests with Spark
+# run in one process around one session, which often waits for Java or for a process of its own;
+# the tests without Spark use the cores meanwhile, in several processes. What runs in the
+# background is shown when it has ended.
 set -Eeuo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PWD/.venv/bin:$PATH"
 
 heading=
+words=$(mktemp -d)
+
 check() { # check HEADING COMMAND...
   heading=$1
   shift
   printf '\n==> %s\n' "$heading"
   "$@"
 }
+
+# In a process group of its own, so that it can be ended whole, and does not ignore Ctrl-C, which
+# tests send to themselves.
+start() { # start NAME COMMAND...
+  local name=$1
+  shift
+  set -m
+  "$@" >"$words/$name" 2>&1 </dev/null &
+  set +m
+  printf '%s\n' "$!" >"$words/$name.pid"
+}
+
+ended() { # ended NAME: waits for it, says what it said, and fails if it failed
+  local status=0
+  wait "$(<"$words/$1.pid")" || status=$?
+  cat "$words/$1"
+  return "$status"
+}
+
+leave() {
+  local group
+  for group in $(jobs -pr); do
+    kill -- "-$group" 2>/dev/null || true
+  done
+  rm -rf "$words"
+}
+trap leave EXIT
 trap 'printf "\n==> failed: %s\n" "$heading" >&2' ERR
 
-# Coverage is judged once, over both runs.
-measured_pytest() {
-  pytest --quiet --cov --cov-append --cov-report= --cov-fail-under=0 "$@"
+# Two runs at once keep their measurements apart; coverage is judged over both.
+measured_pytest() { # measured_pytest NAME ARGUMENTS...
+  local file=build/coverage/$1
+  shift
+  COVERAGE_FILE=$file pytest --quiet --cov --cov-report= --cov-fail-under=0 "$@"
+}
+
+covered() {
+  coverage combine --quiet build/coverage/spark build/coverage/plain
+  coverage report
 }
 
 check "style: ruff check" ruff check --quiet .
 check "format: ruff format" ruff format --quiet --check .
-check "types: mypy" mypy
 check "imports: import-linter" lint-imports --no-logo
 
-coverage erase
+start matching python -m tests.compiled matching
+start ordering python -m tests.compiled ordering
+check "types: mypy" mypy
+check "kernels: matching" ended matching
+check "kernels: ordering" ended ordering
+
+rm -rf build/coverage
+mkdir -p build/coverage
+start spark measured_pytest spark -m spark tests/spark src/caddis/pipeline
 check "tests without Spark" \
-  measured_pytest -m "not spark" -n auto --maxprocesses=8 --dist=worksteal src tests
-check "tests with Spark" measured_pytest -m spark tests/spark src/caddis/pipeline
-check "coverage" coverage report
+  measured_pytest plain -m "not spark" -n auto --maxprocesses=8 --dist=worksteal src tests
+check "tests with Spark" ended spark
+check "coverage" covered
 
 printf '\n==> all checks passed\n'

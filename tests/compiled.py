@@ -1,0 +1,39 @@
+"""Compiles the kernels once, before the tests' processes would each compile them for themselves.
+
+    python -m tests.compiled (matching | ordering)
+
+Numba keeps what it compiles beside the sources, and every process of the same checkout finds it
+there. Random clauses over random columns need most of what matches, and one choice of a model
+all that orders models; what is missing, a test compiles when it needs it.
+"""
+
+import sys
+from random import Random
+
+import numpy as np
+
+from caddis.lab.instances import random_instance
+from caddis.lab.ordering_costs import policy_costs
+from caddis.ordering import POLICIES
+from tests.oracle.clauses import Clauses
+from tests.oracle.events import random_batch, random_schema
+from tests.oracle.judges import ask_caddis
+
+SCHEMAS = 6
+
+
+def matching() -> None:
+    for seed in range(SCHEMAS):
+        random = Random(seed)
+        batch = random_batch(random, random_schema(random), rows=20)
+        clauses = Clauses(random, batch)
+        ask_caddis(batch, [clauses.tree() for _ in range(60)])
+
+
+def ordering() -> None:
+    instance = random_instance(np.random.default_rng(0))
+    policy_costs(instance, np.ones((1, instance.concepts), bool), POLICIES["foresight"])
+
+
+if __name__ == "__main__":
+    {"matching": matching, "ordering": ordering}[sys.argv[1]]()
