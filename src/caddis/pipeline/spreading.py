@@ -9,7 +9,7 @@ raises ends everything; a worker that dies is Spark's to replace.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TypeVar
@@ -28,7 +28,7 @@ AT_ONCE = 64
 
 def spread(
     spark: SparkSession, function: Callable[[T], R], tasks: Iterable[T], *, at_once: int = AT_ONCE
-) -> Iterator[tuple[T, R]]:
+) -> Generator[tuple[T, R], None, None]:
     """Each task with its result, in the order in which they are done.
 
     function: travels to the workers by value, or by name if it is a module's; so do tasks and
