@@ -1,0 +1,271 @@
+"""Control planes over logs: wherever a broker is stopped, its messages are said once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from caddis.errors import OverlayError
+from caddis.language import Clause, Vocabulary, parse_all
+from caddis.overlay.messages import Advertise, Leave, Neighbour, Subscribe, Subscriber, Unsubscribe
+from caddis.pipeline.overlay_control import ControlLogs, ControlPlane, declare, subscribed
+from caddis.pipeline.overlay_folder import OverlayFolder
+from caddis.pipeline.overlay_logs import FolderLog, Log, Record
+from caddis.pipeline.overlay_messages import from_record, to_record
+from caddis.pipeline.overlay_settling import SUBSCRIBED, Settling
+
+SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.int64())])
+TREE = {"p": ("q",), "q": ("p", "r", "s"), "r": ("q",), "s": ("q",)}
+WHERES = ["a = 1", "a < 2", "b = 1 OR a = 3", "a = 1 AND b = 2"]
+
+
+@cache
+def read(where: str) -> tuple[Clause, ...]:
+    table = parse_all([where], SCHEMA, concepts=Vocabulary())
+    for error in table.errors.values():
+        raise error
+    return tuple(table.clause(number) for number in range(len(table.owner)))
+
+
+class Killed(Exception):
+    """What stands for the end of a process."""
+
+
+class Fuse:
+    """Counts appends to any log, and ends everything before or after one of them."""
+
+    def __init__(self, appends: int | None = None, after: bool = False) -> None:
+        self.left = appends
+        self.after = after
+
+    def blow(self) -> bool:
+        if self.left is None:
+            return False
+        self.left -= 1
+        return self.left == 0
+
+
+class FusedLog:
+    def __init__(self, log: Log, fuse: Fuse) -> None:
+        self.log, self.fuse = log, fuse
+
+    def append(self, records: Sequence[Record]) -> None:
+        if not records:
+            return
+        blown = self.fuse.blow()
+        if blown and not self.fuse.after:
+            raise Killed
+        self.log.append(records)
+        if blown:
+            raise Killed
+
+    def read(self, after: int = 0) -> list[Record]:
+        return self.log.read(after)
+
+    def __len__(self) -> int:
+        return len(self.log)
+
+
+def plane(folder: OverlayFolder, name: str, fuse: Fuse | None = None) -> ControlPlane:
+    logs = folder.control_logs(name, TREE[name])
+    if fuse is not None:
+        logs = ControlLogs(
+            FusedLog(logs.journal, fuse),
+            logs.clients,
+            logs.incoming,
+            {other: FusedLog(log, fuse) for other, log in logs.outgoing.items()},
+        )
+    return ControlPlane(name, read, logs)
+
+
+def step_all(planes: dict[str, ControlPlane]) -> None:
+    while any(one.step() for one in planes.values()):
+        pass
+
+
+def declare_all(folder: OverlayFolder) -> None:
+    for at, name in enumerate(TREE):
+        where = "TRUE" if name in ("p", "r") else None
+        declare(folder.clients(name), name, {f"s{at}": WHERES[at]}, where)
+
+
+def said(folder: OverlayFolder) -> dict[tuple[str, str], list[Record]]:
+    return {
+        (one, other): folder.transport.control(one, other).read()
+        for one, others in TREE.items()
+        for other in others
+    }
+
+
+def tables(planes: dict[str, ControlPlane]) -> dict[str, object]:
+    return {
+        name: {link: dict(entries) for link, entries in one._routing.table.items()}
+        for name, one in planes.items()
+    }
+
+
+def test_all_hear_of_all_and_settle(tmp_path: Path):
+    folder = OverlayFolder(tmp_path)
+    declare_all(folder)
+    planes = {name: plane(folder, name) for name in TREE}
+    assert not any(one.settled for one in planes.values())
+    step_all(planes)
+    assert all(one.settled for one in planes.values())
+    _, graph = planes["p"].graph()
+    assert graph.neighbours == (Neighbour("q"),)
+    assert graph.subscribers == (Subscriber("s0"),)
+
+
+def test_a_broker_is_not_settled_while_one_behind_its_neighbour_is_away(tmp_path: Path):
+    folder = OverlayFolder(tmp_path)
+    declare_all(folder)
+    planes = {name: plane(folder, name) for name in ("p", "q", "r")}
+    step_all(planes)
+    assert not any(one.settled for one in planes.values())
+    planes["s"] = plane(folder, "s")
+    step_all(planes)
+    assert all(one.settled for one in planes.values())
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_a_broker_that_is_settled_knows_all_that_it_ever_will(tmp_path: Path, seed: int):
+    """Whatever the order in which brokers get to work."""
+    random, folder = Random(seed), OverlayFolder(tmp_path)
+    declare_all(folder)
+    planes: dict[str, ControlPlane] = {}
+    known: dict[str, object] = {}
+    while len(known) < len(TREE):
+        name = random.choice(list(TREE))
+        if name not in planes:
+            planes[name] = plane(folder, name)
+        planes[name].step()
+        for one, control in planes.items():
+            if control.settled and one not in known:
+                known[one] = tables({one: control})[one]
+    step_all(planes)
+    assert known == tables(planes)
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("appends", range(1, 9))
+def test_a_broker_killed_at_any_append_goes_on_as_if_nothing_had_been(
+    tmp_path: Path, appends: int, after: bool
+):
+    found = []
+    for way, fuse in (("whole", None), ("broken", Fuse(appends, after))):
+        folder = OverlayFolder(tmp_path / way)
+        declare_all(folder)
+        planes = {name: plane(folder, name) for name in TREE if name != "q"}
+        try:
+            planes["q"] = plane(folder, "q", fuse)
+            for name in ["p", "q", "r", "q", "s", "q", "p", "q"]:
+                planes[name].step()
+            assert fuse is None, "the fuse never blew"
+        except Killed:
+            planes["q"] = plane(folder, "q")
+        step_all(planes)
+        assert all(one.settled for one in planes.values())
+        assert tables({name: plane(folder, name) for name in TREE}) == tables(planes)
+        for records in said(folder).values():
+            assert [record["kind"] for record in records].count("Join") == 1
+            assert [one["what"] for one in records if one["kind"] == "Settled"] == [1, 2]
+        found.append(tables(planes))
+    assert found[0] == found[1]
+
+
+def test_what_the_file_no_longer_says_is_taken_back_and_other_wishes_stay(tmp_path: Path):
+    log = FolderLog(tmp_path / "clients")
+    declare(log, "p", {"ann": "a = 1", "bo": "a = 2"}, "TRUE")
+    assert declare(log, "p", {"ann": "a = 1", "bo": "a = 2"}, "TRUE") == []
+    log.append([to_record(Subscribe("cy", "b = 1")), to_record(Unsubscribe("ann"))])
+    declare(log, "p", {"ann": "a = 1", "bo": "a = 3"}, "a < 9")
+    assert subscribed(log) == {"bo": "a = 3", "cy": "b = 1"}
+    declare(log, "p", {}, None)
+    assert subscribed(log) == {"cy": "b = 1"}
+    assert log.read()[-1] == {"by": "file", "kind": "Unadvertise", "publisher": "p", "home": ""}
+
+
+def test_a_message_that_cannot_be_used_is_told_and_passed_over(tmp_path: Path):
+    folder = OverlayFolder(tmp_path)
+    folder.clients("p").append([to_record(Subscribe("ann", "c = 1")), to_record(Leave())])
+    declare_all(folder)
+    one = plane(folder, "p")
+    one.step()
+    assert ["unknown column 'c'" in one.refusals[0].reason, len(one.refusals)] == [True, 2]
+    again = plane(folder, "p")
+    assert again.refusals == one.refusals
+    assert not again.step()
+
+
+def test_a_journal_that_can_no_longer_be_read_is_an_error(tmp_path: Path):
+    folder = OverlayFolder(tmp_path)
+    declare_all(folder)
+    plane(folder, "p").step()
+
+    def other(where: str) -> tuple[Clause, ...]:
+        return read(where.replace("a", "gone"))
+
+    with pytest.raises(OverlayError, match="have the models changed"):
+        ControlPlane("p", other, folder.control_logs("p", TREE["p"]))
+
+
+def test_a_link_that_is_taken_away_is_refused(tmp_path: Path):
+    folder = OverlayFolder(tmp_path)
+    plane(folder, "q")
+    with pytest.raises(OverlayError, match="was linked with 's'"):
+        ControlPlane("q", read, folder.control_logs("q", ["p", "r"]))
+
+
+def test_a_neighbour_may_join_later(tmp_path: Path):
+    folder = OverlayFolder(tmp_path)
+    declare_all(folder)
+    early = {"p": plane(folder, "p")}
+    early["q"] = ControlPlane("q", read, folder.control_logs("q", ["p"]))
+    step_all(early)
+    assert early["q"].settled
+    late = {name: plane(folder, name) for name in TREE}
+    assert not late["q"].settled
+    step_all(late)
+    assert all(one.settled for one in late.values())
+
+
+def test_records_that_are_no_messages_are_refused():
+    with pytest.raises(OverlayError, match="no control message"):
+        from_record({"kind": "Shout"})
+    with pytest.raises(OverlayError, match="no control message"):
+        from_record({"kind": "Subscribe", "whom": "x"})
+    message = Subscribe("ann", "a = 1 OR b = 2", (1,), "p")
+    assert from_record(to_record(message)) == message
+    assert from_record(to_record(Advertise("p", ""))) == Advertise("p", "")
+
+
+def test_readers_of_a_log_see_whole_appends(tmp_path: Path):
+    log = FolderLog(tmp_path / "log")
+    assert (len(log), log.read()) == (0, [])
+    log.append([])
+    for number in range(5):
+        log.append([{"n": number, "of": part} for part in range(number)])
+    everything = log.read()
+    assert len(log) == len(everything) == 10
+    assert all(log.read(after) == everything[after:] for after in range(12))
+    (tmp_path / "log" / ".000000000010.jsonl").write_text('{"half a rec')
+    assert log.read(10) == []
+    log.append([{"n": 5}])
+    assert FolderLog(tmp_path / "log").read(10) == [{"n": 5}]
+
+
+def test_a_lonely_broker_is_settled_once_its_clients_are_known():
+    alone = Settling()
+    settled = [alone.settled]
+    alone.declare()
+    settled.append(alone.settled)
+    alone.add("new")
+    settled.append(alone.settled)
+    assert alone.awaited == ("new",)
+    alone.hear("new", SUBSCRIBED)
+    assert [*settled, alone.settled] == [False, True, False, True]
