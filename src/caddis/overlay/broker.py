@@ -67,7 +67,8 @@ class Broker:
         self._compiled: CompiledGraph | None = None
         self._version = -1
         self._visits: dict[int, Visit] = {}
-        self._seen: OrderedDict[int, None] = OrderedDict()
+        self._seen: OrderedDict[int, Link | Inside] = OrderedDict()
+        """By event that has been here: where it came from."""
         self._queue: list[tuple[int, int]] = []
         """Arrival and id of events that have a model to run."""
         self._arrivals = 0
@@ -97,7 +98,7 @@ class Broker:
         """
         lost = tuple(self._visits)
         for event_id in lost:
-            del self._seen[event_id]
+            self._seen.pop(event_id, None)
         self._visits.clear()
         self._queue.clear()
         self._busy = False
@@ -116,7 +117,7 @@ class Broker:
         event_id = message.event.event_id
         if event_id in self._seen:
             return self._again(link, message)
-        self._seen[event_id] = None
+        self._seen[event_id] = link
         if len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)
         graph = self.graph
@@ -131,7 +132,10 @@ class Broker:
         """An event that has been here: only the charge that comes with it is new."""
         if self._forwarding.sharing is None or not isinstance(link, Neighbour):
             return []
-        return self._learn(link, Learnt(message.event.event_id, charge=message.charge))
+        event_id, charge = message.event.event_id, message.charge
+        if event_id not in self._visits:
+            return [(link, Learnt(event_id, charge=charge, closed=True))]
+        return self._learn(link, Learnt(event_id, charge=charge))
 
     def _source(self, link: Link | Inside, graph: CompiledGraph) -> int:
         if isinstance(link, Publisher):
@@ -145,10 +149,16 @@ class Broker:
         visit = self._visits.get(message.event_id)
         if visit is not None:
             return self._after(visit, visit.learn(link, message))
-        if message.closed:
+        return self._pass_on(link, message)
+
+    def _pass_on(self, link: Neighbour, message: Learnt) -> Sent:
+        """Decided here already: who the event came from has to find someone for a charge."""
+        source = self._seen.get(message.event_id, link)
+        if not isinstance(source, Neighbour) or not message.charge:
             return []
-        # Decided here already: the sender has to find someone else.
-        return [(link, Learnt(message.event_id, charge=message.charge, closed=True))]
+        if source == link and message.closed:
+            return []
+        return [(source, Learnt(message.event_id, charge=message.charge, closed=True))]
 
     def _answered(self, message: Answered) -> Sent:
         self._busy = False
