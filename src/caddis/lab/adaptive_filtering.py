@@ -22,7 +22,7 @@ from caddis.errors import OverlayError
 from caddis.lab.instances import Popularity, Range
 from caddis.lab.overlay_workloads import Workload, draw_workload
 from caddis.lab.simulation import Simulation
-from caddis.lab.simulator import simulate
+from caddis.lab.simulator import RoutingTables, simulate, subscribe_all
 from caddis.overlay.forwarding import Forwarding, forwarding_named
 from caddis.overlay.topology import Topology
 
@@ -45,7 +45,8 @@ class Conditions:
     events: published in a run.
     exponent: of Zipf's law; the paper does not tell.
     at_most: so many concepts a subscription; the paper does not tell.
-    covering: whether covered clauses are kept from neighbours; the paper does not speak of it.
+    covering: whether covered clauses are kept from neighbours, where the policy likes it; the paper
+        does not speak of it.
     link_delays: whether links take time, which only matters to who waits for another broker.
     trees: where the round-trip times come from: SYNTHETIC, or a digest of the matrices.
     """
@@ -242,14 +243,20 @@ class Experiment:
     def __call__(self, task: Task) -> tuple[Run, ...]:
         """A run for each policy; all of them notify the same people of the same events."""
         topology, workload = self.topologies[task.topology], self._workload(task)
+        tables: dict[bool, RoutingTables] = {}
         runs, notified = [], None
         for policy in task.policies:
+            forwarding = policy_named(policy)
+            covers = self.conditions.covering and forwarding.covers
+            if covers not in tables:
+                tables[covers] = subscribe_all(topology, workload, covering=covers)
             found = simulate(
                 topology,
                 workload,
-                policy_named(policy),
-                covering=None if self.conditions.covering else False,
+                forwarding,
+                covering=covers,
                 link_delays=self.conditions.link_delays,
+                tables=tables[covers],
             )
             if notified not in (None, found.notified):
                 raise OverlayError(f"{policy} notifies others than {task.policies[0]}: {task}")
