@@ -1,1 +1,24 @@
-"""Brokers that share the work of matching, without I/O."""
+"""Brokers that share the work of matching, without I/O.
+
+`Topology` is the tree that joins them; a `Broker` is a state machine that takes messages and gives
+messages; `FORWARDINGS` are the ways in which brokers divide the models of an event among them.
+"""
+
+from caddis.overlay.beliefs import Beliefs
+from caddis.overlay.broker import Broker
+from caddis.overlay.forwarding import FORWARDINGS, Forwarding, Sharing, forwarding_named
+from caddis.overlay.publication_graph import PublicationRoutingGraph
+from caddis.overlay.routing import Routing
+from caddis.overlay.topology import Topology
+
+__all__ = [
+    "FORWARDINGS",
+    "Beliefs",
+    "Broker",
+    "Forwarding",
+    "PublicationRoutingGraph",
+    "Routing",
+    "Sharing",
+    "Topology",
+    "forwarding_named",
+]
