@@ -65,7 +65,7 @@ class Broker:
         self._beliefs, self._forwarding = beliefs, forwarding
         self._answers = beliefs.answers_of()
         self._compiled: CompiledGraph | None = None
-        self._version = -1
+        self._version: tuple[int, tuple[str, ...]] = -1, ()
         self._visits: dict[int, Visit] = {}
         self._seen: OrderedDict[int, Link | Inside] = OrderedDict()
         """By event that has been here: where it came from."""
@@ -107,10 +107,11 @@ class Broker:
     @property
     def graph(self) -> CompiledGraph:
         """The publication routing graph as it is now."""
-        if self._compiled is None or self._version != self.routing.version:
+        version = self.routing.version, self.routing.neighbours
+        if self._compiled is None or self._version != version:
             graph = PublicationRoutingGraph.compile(self.routing.table, self.routing.neighbours)
             self._compiled = CompiledGraph(graph, self._beliefs, apart=self._forwarding.apart)
-            self._version = self.routing.version
+            self._version = version
         return self._compiled
 
     def _publish(self, link: Link | Inside, message: Publish) -> Sent:

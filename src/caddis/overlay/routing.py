@@ -65,10 +65,7 @@ class Routing:
 
     @property
     def table(self) -> Mapping[Link, Mapping[Identity, Entry]]:
-        """Who wants what on which link, as it is now.
-
-        `version` grows when it changes, and when neighbours come and go.
-        """
+        """Who wants what on which link, as it is now: `version` grows when it changes."""
         return self._table
 
     def handle(self, link: Link, message: Control) -> list[tuple[Neighbour, Control]]:
@@ -124,7 +121,6 @@ class Routing:
             self._leave(neighbour)
         self._asking[neighbour] = Asking(neighbour, self._table, self._covering)
         self._advertisements.join(neighbour)
-        self.version += 1
 
     def _leave(self, neighbour: Neighbour) -> None:
         del self._asking[neighbour]
@@ -132,7 +128,7 @@ class Routing:
         entries = self._table.pop(neighbour, {})
         for identity, entry in reversed(entries.items()):
             self._tell_all(neighbour, identity, entry, None)
-        self.version += 1
+        self.version += bool(entries)
 
     def _advertise(self, link: Link, message: Advertise) -> None:
         clauses = self._read(message.where)
