@@ -1,6 +1,7 @@
-"""The lab: workloads, baselines, the simulator and what redraws the papers' figures.
+"""The lab: workloads, baselines, and what redraws the papers' figures.
 
-    caddis.lab.simulate(topology, workload, policy)
+`simulate(topology, workload, policy)` runs an overlay of brokers in virtual time. Names are
+imported when they are first used.
 """
 
 from __future__ import annotations
