@@ -16,7 +16,7 @@ events, and must notify the same subscribers.
 import argparse
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -91,16 +91,20 @@ def policies(arguments: argparse.Namespace) -> Tables:
     ]
 
 
+def messages(run: Simulation) -> float:
+    return (run.messages["publish"] + run.messages.get("learnt", 0)) / len(run.work_ms)
+
+
+FIGURES: dict[str, Callable[[Simulation], float]] = {
+    "delay": lambda run: run.mean_delay_ms(),
+    "cost": lambda run: run.cost_ms,
+    "latency": lambda run: float(run.latency_ms.mean()),
+    "messages": messages,
+}
+
+
 def _mean(runs: list[Simulation], figure: str) -> float:
-    figures = {
-        "delay": lambda run: run.mean_delay_ms(),
-        "cost": lambda run: run.cost_ms,
-        "latency": lambda run: float(run.latency_ms.mean()),
-        "messages": lambda run: (
-            (run.messages["publish"] + run.messages.get("learnt", 0)) / len(run.work_ms)
-        ),
-    }
-    return float(np.mean([figures[figure](run) for run in runs]))
+    return float(np.mean([FIGURES[figure](run) for run in runs]))
 
 
 def load(arguments: argparse.Namespace) -> Tables:
