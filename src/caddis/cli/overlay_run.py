@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -12,7 +13,7 @@ from caddis.cli.json_lines import naming_bad_lines
 from caddis.cli.order import start_spark
 from caddis.cli.overlay_order import OverlayOrder, PreparedOverlay, prepare_overlay
 from caddis.cli.overlay_summary import OverlaySummary
-from caddis.cli.running import Job
+from caddis.cli.running import Job, debugging
 from caddis.cli.summary import count
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ def _run(
     job.resources.callback(overlay.stop)
     if not once:
         job.screen.say("Ctrl-C ends it.")
+    if not debugging():
+        # It would show a traceback of its own for an error that is told in one sentence.
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
     from caddis.pipeline.failures import spark_failures
 
     with ExitStack() as naming:

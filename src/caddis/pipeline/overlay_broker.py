@@ -111,6 +111,7 @@ class StreamingBroker:
         last = self._batches.last()
         self.totals = last.totals if last else Totals()
         self.routed = self.problems = 0
+        self.failure: Exception | None = None
         self._check_checkpoint(last)
 
     def start(self, session: SparkSession) -> StreamingQuery:
@@ -136,6 +137,14 @@ class StreamingBroker:
 
     def _route(self, records: DataFrame, number: int) -> None:
         """One micro-batch; Spark may give it twice."""
+        try:
+            self._send(records, number)
+        except Exception as error:
+            # Spark would tell of it in a Java exception's text.
+            self.failure = error
+            raise
+
+    def _send(self, records: DataFrame, number: int) -> None:
         committed = self._batches.committed(number) or self._computed(records, number)
         for kind, target, files in committed.files():
             self._stream(kind, target).publish(number, files)

@@ -116,10 +116,10 @@ class RunningOverlay:
             with ThreadPoolExecutor(max(1, len(self._queries))) as pool:
                 asked = [pool.submit(one.processAllAvailable) for one in self._queries.values()]
                 while wait(asked, EVERY).not_done:
+                    self._check()
                     self.settle()
                     yield self.reports()
-            for one in asked:
-                one.result()
+            self._check()
             yield self.reports()
             if before == self._routed() and len(self._queries) == len(self._brokers):
                 return
@@ -153,6 +153,10 @@ class RunningOverlay:
         return [broker.routed for broker in self._brokers]
 
     def _check(self) -> None:
+        """Raise what a micro-batch failed with, or else what its query died of."""
+        for broker in self._brokers:
+            if broker.failure is not None:
+                raise broker.failure
         for query in list(self._queries.values()):
             problem = query.exception()
             if problem is not None:

@@ -22,6 +22,10 @@ from pyspark.sql import DataFrame, SparkSession
 from caddis.pipeline.overlay_logs import FolderLog, Log
 from caddis.pipeline.overlay_records import spark_link_schema
 
+_LINK = {"maxFileAge": "36500d", "cleanSource": "delete"}
+"""A file counts, however old it is. It is deleted when the micro-batch that took it in is done, but
+its name is remembered: if its sender is started again and links it anew, it is not read again."""
+
 
 class OutStream(Protocol):
     """Where the files of a committed micro-batch go."""
@@ -72,8 +76,7 @@ class FolderTransport:
         folder = (self._root / "links" / receiver).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         reader = session.readStream.schema(spark_link_schema(events))
-        # Files are remembered for good: a neighbour may send what it wrote long ago.
-        return reader.options(maxFileAge="36500d").parquet(f"{escaped(folder)}/*")
+        return reader.options(**_LINK).parquet(f"{escaped(folder)}/*")
 
     def control(self, sender: str, receiver: str) -> FolderLog:
         """A log for each direction of a link."""
@@ -87,10 +90,10 @@ def escaped(folder: Path) -> str:
 
 def _appear(file: Path, name: Path) -> None:
     """Give a finished file one more name; where that cannot be, a copy."""
+    if name.exists():
+        return
     try:
         os.link(file, name)
-    except FileExistsError:
-        return
     except OSError:
         unfinished = name.with_name(f".{name.name}.{os.getpid()}")
         shutil.copyfile(file, unfinished)
