@@ -1,0 +1,193 @@
+"""`caddis lab`: the figures of the papers that Caddis is built on, redrawn from its own code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from caddis.cli import options
+from caddis.cli.running import Job, Result, run
+
+NAME = "lab"
+ADAPTIVE_FILTERING = """
+[bold]Examples[/bold]
+
+  caddis lab adaptive-filtering --quick --out quick
+
+  caddis lab adaptive-filtering --figures 3a,3c --events 100 --out zipf
+
+  caddis lab adaptive-filtering --mean notifications --out full
+
+  caddis lab adaptive-filtering --policies air,emec,frontier@50 --out some
+"""
+
+app = typer.Typer(
+    name=NAME,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="""Redraw the figures of the papers, next to ours.
+
+    One verb a paper: its experiments, run by Caddis's own code on Spark's
+    workers, with every choice that the paper leaves open as an option.
+    """,
+)
+
+
+@app.callback()
+def papers() -> None:
+    """Keep the verbs below `lab`, be there only one."""
+
+
+OPEN, SIZE = "What the paper leaves open", "Size"
+
+Figures = Annotated[
+    str, typer.Option(metavar="LIST", help="Which figures: of 3a, 3b, 3c, 3d and frontier.")
+]
+Policies = Annotated[
+    str,
+    typer.Option(
+        metavar="LIST",
+        help="What figures 3a to 3d compare: air, ail, mec, emec; eager, and frontier, perhaps "
+        "with its patience in ms: frontier@50.",
+    ),
+]
+Out = Annotated[
+    Path,
+    typer.Option(
+        metavar="FOLDER",
+        help="For PNG and CSV. What is there from a run with the same options is not run again.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Another seed, other trees and workloads.")
+]
+RoundTrips = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="A text matrix of round trips in ms, such as PlanetLab's; several times, and each "
+        "topology has the next. Otherwise topologies are made up like PlanetLab's.",
+        show_default=False,
+    ),
+]
+MeanDelay = Annotated[
+    Literal["notifications", "brokers", "events", "paths"],
+    typer.Option(
+        metavar="WHAT",
+        help="Of what the mean delay is taken. paths: of all ways to subscriptions, as the paper's "
+        "equation 2 says. notifications, brokers or events: of what subscribers see.",
+        rich_help_panel=OPEN,
+    ),
+]
+Exponent = Annotated[
+    float, typer.Option(min=0, metavar="X", help="Of Zipf's law.", rich_help_panel=OPEN)
+]
+AtMost = Annotated[
+    int,
+    typer.Option(min=1, metavar="N", help="So many concepts a subscription.", rich_help_panel=OPEN),
+]
+Covering = Annotated[
+    bool,
+    typer.Option(
+        help="Whether brokers are spared subscriptions that others cover.", rich_help_panel=OPEN
+    ),
+]
+LinkDelays = Annotated[
+    bool,
+    typer.Option(
+        help="Whether links take time. Delays are told without it, but frontier waits for others.",
+        rich_help_panel=OPEN,
+    ),
+]
+Quick = Annotated[
+    bool,
+    typer.Option("--quick", help="A small run of about a minute.", rich_help_panel=SIZE),
+]
+
+
+def _size(what: str, default: str) -> object:
+    return typer.Option(
+        min=1,
+        metavar="N",
+        help=f"{what} \\[default: {default}]",
+        show_default=False,
+        rich_help_panel=SIZE,
+    )
+
+
+def _sizes(what: str, default: str) -> object:
+    return typer.Option(
+        metavar="LIST",
+        help=f"{what} \\[default: {default}]",
+        show_default=False,
+        rich_help_panel=SIZE,
+    )
+
+
+@app.command(name="adaptive-filtering", epilog=ADAPTIVE_FILTERING)
+def adaptive_filtering(
+    out: Out,
+    figures: Figures = "3a,3b,3c,3d,frontier",
+    policies: Policies = "air,ail,mec,emec,frontier",
+    round_trips: RoundTrips = None,
+    seed: Seed = 1,
+    as_json: options.AsJson = False,
+    mean: MeanDelay = "paths",
+    exponent: Exponent = 1.0,
+    at_most: AtMost = 5,
+    covering: Covering = False,
+    link_delays: LinkDelays = True,
+    quick: Quick = False,
+    events: Annotated[int | None, _size("In a run.", "1,000; quick: 20")] = None,
+    topologies: Annotated[int | None, _size("Trees of brokers.", "5; quick: 2")] = None,
+    repeats: Annotated[int | None, _size("Workloads a topology.", "5; quick: 1")] = None,
+    brokers: Annotated[int | None, _size("In a topology.", "100")] = None,
+    subscriptions: Annotated[
+        str | None, _sizes("Of figures 3a to 3c.", "500,1000,2000,3000,4000,5000")
+    ] = None,
+    concepts: Annotated[str | None, _sizes("Of figure 3d.", "20,50,100,150,200")] = None,
+    fixed_subscriptions: Annotated[
+        int | None, _size("Of 3d and the frontier.", "3,000; quick: 1,000")
+    ] = None,
+    fixed_concepts: Annotated[int | None, _size("Of 3a to 3c and the frontier.", "100")] = None,
+    master: options.Master = "local[*]",
+) -> None:
+    """Redraw Figure 3 of "Adaptive Filtering of Visual Content", and our frontier.
+
+    Delay and total cost of models in an overlay of brokers, for the paper's
+    policies and ours. Simulations are spread over Spark's workers; each is
+    kept as soon as it is done, so that the same command goes on after Ctrl-C.
+    """
+
+    def work(job: Job) -> Result:
+        from caddis.cli.adaptive_filtering import redraw
+        from caddis.cli.adaptive_filtering_order import FigureOrder
+
+        order = FigureOrder(
+            out=out,
+            figures=figures,
+            policies=policies,
+            round_trips=tuple(round_trips or ()),
+            seed=seed,
+            mean=mean,
+            exponent=exponent,
+            at_most=at_most,
+            covering=covering,
+            link_delays=link_delays,
+            quick=quick,
+            events=events,
+            topologies=topologies,
+            repeats=repeats,
+            brokers=brokers,
+            subscriptions=subscriptions,
+            concepts=concepts,
+            fixed_subscriptions=fixed_subscriptions,
+            fixed_concepts=fixed_concepts,
+            master=master,
+        )
+        return redraw(order, job)
+
+    run(work, as_json=as_json)
