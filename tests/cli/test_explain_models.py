@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 
 import pytest
 
@@ -100,13 +99,6 @@ def test_another_policy_runs_other_models(caddis, square):
 def test_events_without_a_key_are_numbered(caddis, square):
     found = json.loads(caddis(*CALL[:-2], "--models", "models.py", "--json").stdout)
     assert [event["event"] for event in found["sample"]] == [1, 2, 3, 4]
-
-
-def test_without_scipy_there_is_no_yardstick(caddis, square, monkeypatch):
-    monkeypatch.setitem(sys.modules, "caddis.lab.event_certificates", None)
-    said = caddis(*CALL, "--models", "models.py")
-    assert said.exit_code == 0
-    assert "it needs scipy (caddis[lab])" in said.stdout
 
 
 def test_subscriptions_that_call_nothing_are_said_to(caddis, square):

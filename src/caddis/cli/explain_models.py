@@ -48,8 +48,7 @@ class ModelsExplained:
     """How a sample of events was decided, to be shown."""
 
     found: ModelExplanation
-    yardstick: Yardstick | None
-    """None if scipy is missing."""
+    yardstick: Yardstick
 
     def as_json(self) -> dict[str, object]:
         """The same for a machine."""
@@ -66,7 +65,7 @@ class ModelsExplained:
                 }
                 for one in self.found.passed_over
             ],
-            "certificate": yardstick and {**asdict(yardstick), "ratio": yardstick.ratio},
+            "certificate": {**asdict(yardstick), "ratio": yardstick.ratio},
         }
 
     def show(self, console: Console, limit: int) -> None:
@@ -114,11 +113,9 @@ def explain_sample(
 
 def _measured(
     executor: Executor, events: pa.RecordBatch, asker: Asker, found: ModelExplanation
-) -> Yardstick | None:
-    try:
-        from caddis.lab.event_certificates import event_certificates
-    except ImportError:
-        return None
+) -> Yardstick:
+    from caddis.lab.event_certificates import event_certificates
+
     costs = np.array([model.milliseconds for model in found.models])
     cost_of = {model.name: model.milliseconds for model in found.models}
     judged = event_certificates(executor, events, asker, costs)
@@ -190,10 +187,7 @@ def _show_passed_over(passed_over: Iterable[PassedOver], console: Console) -> No
         )
 
 
-def _show_yardstick(yardstick: Yardstick | None, console: Console) -> None:
-    if yardstick is None:
-        console.print("\nThe least possible cost is not told: it needs scipy (caddis\\[lab]).")
-        return
+def _show_yardstick(yardstick: Yardstick, console: Console) -> None:
     left_out = (
         f" {count(yardstick.left_out, 'event')} left out: a model could not answer."
         if yardstick.left_out
