@@ -8,6 +8,8 @@ examples, and would take twice as long if each of them were measured.
 """
 
 import os
+import sys
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -29,3 +31,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker(pytest.mark.no_cover)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """In a worker of xdist pytest-cov measures twice, and `no_cover` pauses only one of the two."""
+    measuring = sys.gettrace()
+    if item.get_closest_marker("no_cover") and item.config.pluginmanager.has_plugin("_cov"):
+        sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(measuring)
