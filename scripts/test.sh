@@ -67,6 +67,7 @@ start matching python -m tests.compiled matching
 start ordering python -m tests.compiled ordering
 check "types: mypy" mypy
 check "kernels: matching" ended matching
+check "kernels: overlay" python -m tests.compiled overlay
 check "kernels: ordering" ended ordering
 
 rm -rf build/coverage

@@ -1,10 +1,11 @@
 """Compiles the kernels once, before the tests' processes would each compile them for themselves.
 
-    python -m tests.compiled (matching | ordering)
+    python -m tests.compiled (matching | ordering | overlay)
 
 Numba keeps what it compiles beside the sources, and every process of the same checkout finds it
-there. Random clauses over random columns need most of what matches, and one choice of a model
-all that orders models; what is missing, a test compiles when it needs it.
+there. Random clauses over random columns need most of what matches, one choice of a model all that
+orders models, and one event all that brokers run; what is missing, a test compiles when it needs
+it.
 """
 
 import sys
@@ -12,9 +13,11 @@ from random import Random
 
 import numpy as np
 
+from caddis.lab import draw_workload, simulate
 from caddis.lab.instances import random_instance
 from caddis.lab.ordering_costs import policy_costs
 from caddis.ordering import POLICIES
+from caddis.overlay import FORWARDINGS, Topology
 from tests.oracle.clauses import Clauses
 from tests.oracle.events import random_batch, random_schema
 from tests.oracle.judges import ask_caddis
@@ -35,5 +38,12 @@ def ordering() -> None:
     policy_costs(instance, np.ones((1, instance.concepts), bool), POLICIES["foresight"])
 
 
+def overlay() -> None:
+    tree = Topology.synthetic(3)
+    workload = draw_workload(tree, 5, 3, events=2, rng=np.random.default_rng(0))
+    for policy in FORWARDINGS:
+        simulate(tree, workload, policy)
+
+
 if __name__ == "__main__":
-    {"matching": matching, "ordering": ordering}[sys.argv[1]]()
+    {"matching": matching, "ordering": ordering, "overlay": overlay}[sys.argv[1]]()
