@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.arrays import Int32s
-from caddis.models import UNASKED, Asker, Catalogue, Marks, Statistics
+from caddis.models import UNASKED, YES, Asker, Catalogue, Marks, Statistics
 from caddis.ordering import POLICIES, Executor
 from caddis.ordering.demand import GONE, Demand
 from caddis.ordering.graph import Graphs
@@ -20,7 +20,7 @@ from caddis.ordering.price_kernels import extended_unit_price
 from caddis.overlay.route_kernels import extended_gains, settle
 from caddis.overlay.routes import routes_of
 from tests.ordering.clauses import drawn_events, drawn_where, expected, matcher_of, models
-from tests.ordering.twins import Problem, drawn_problem
+from tests.ordering.twins import Problem, drawn_answers, drawn_problem
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -107,19 +107,45 @@ def overlay_prices(problem: Problem, demand: Demand, known: Marks) -> dict[int, 
 
 @given(seed=seeds)
 def test_ordering_and_overlay_agree_on_the_extended_price(seed):
+    """Answer by answer: links that are satisfied have no edges any longer."""
     rng = np.random.default_rng(seed)
     problem = drawn_problem(rng, most_clauses=12)
     count = int(rng.integers(1, problem.links + 1))
     demand = problem.demand().led_to(rng.integers(0, count, problem.links).astype(np.int32), count)
-    graphs, _ = one_event(problem, demand)
-    prices = overlay_prices(problem, demand, np.full(len(demand.concepts), UNASKED, np.uint8))
-    left = int(graphs.arrays.counts[0])
-    if not left:
-        assert not prices
-        return
     plan = problem.plan(demand).arrays
-    chosen = extended_unit_price(0, left, graphs.arrays.clauses, plan)
-    assert prices[chosen] == pytest.approx(min(prices.values()))
+    graphs, _ = one_event(problem, demand)
+    truth = drawn_answers(rng, 1, len(demand.concepts))
+    known = np.full(len(demand.concepts), UNASKED, np.uint8)
+    while prices := overlay_prices(problem, demand, known):
+        left = int(graphs.arrays.counts[0])
+        chosen = extended_unit_price(0, left, graphs.arrays.clauses, plan)
+        assert prices[chosen] == pytest.approx(min(prices.values()))
+        told = np.flatnonzero(plan.answered_by == int(rng.choice(sorted(prices)))).astype(np.int32)
+        known[told] = truth[0, told]
+        graphs.tell(np.zeros(1, np.int32), told, truth[:, told])
+        graphs.settle()
+    assert graphs.arrays.counts[0] == 0
+
+
+def test_a_link_that_is_satisfied_weighs_nothing():
+    """(f1 AND f2) leads to two links, one of which f3 satisfied: it has two edges, not four."""
+    both = frozenset({0, 2}), frozenset({0, 1})
+    others = (frozenset({4}), frozenset({0})), (frozenset({6, 8}), frozenset({2}))
+    for cost, first in ((0.9, 3), (1.1, 0)):
+        problem = Problem(
+            [both, *others],
+            3,
+            np.array([1.0, 99, 1, cost, 99]),
+            np.full(5, 0.5),
+            np.arange(5, dtype=np.int32),
+        )
+        demand = problem.demand()
+        graphs, _ = one_event(problem, demand)
+        graphs.tell(np.zeros(1, np.int32), np.array([2], np.int32), np.full((1, 1), YES, np.uint8))
+        graphs.settle()
+        count = int(graphs.arrays.counts[0])
+        clauses, plan = graphs.arrays.clauses, problem.plan(demand).arrays
+        assert extended_unit_price(0, count, clauses, plan) == first
 
 
 def by_hand(costs: list[float], *clauses: set[int]) -> Problem:

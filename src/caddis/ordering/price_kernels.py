@@ -78,6 +78,17 @@ def share_range(begin: int, count: int, clauses: Clauses) -> tuple[int, int]:
 
 
 @njit(cache=True)
+def links_waiting(clause: int, clauses: Clauses) -> int:
+    """How many links still wait for a clause or its twins: those that are satisfied do not."""
+    waiting, done = clauses.weights[clause], clauses.done
+    while clause >= 0:
+        for at in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+            waiting -= done[clauses.shares[at]]
+        clause = clauses.twins[clause]
+    return int(waiting)
+
+
+@njit(cache=True)
 def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The unit price with the edges that go along when a link is satisfied: the paper's EMEC.
 
@@ -90,12 +101,13 @@ def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArra
     for i in range(begin, begin + count):
         clause = clauses.order[i]
         start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
+        weight = links_waiting(clause, clauses)
         for at in range(start, start + length):
             if not is_first(literals, start, at, plan.answered_by):
                 continue
             model = plan.answered_by[literals[at] >> 1]
             chance, covered = pass_chance(literals, at, start + length, plan)
-            gains[model] += clauses.weights[clause] * (chance * covered + (1 - chance) * length)
+            gains[model] += weight * (chance * covered + (1 - chance) * length)
             twin = clause
             while twin >= 0:
                 for s in range(clauses.share_starts[twin], clauses.share_starts[twin + 1]):
