@@ -21,13 +21,13 @@ from caddis.lab.simulation import Mean
 from caddis.overlay.round_trips import read_round_trips
 
 FULL, FULL_EVENTS = Scale(), 1000
-QUICK_EVENTS = 20
+QUICK_EVENTS = 10
 QUICK = Scale(
     topologies=2,
     repeats=1,
-    subscriptions=(500, 1000, 2000),
+    subscriptions=(250, 500, 1000),
     concepts=(20, 50, 100),
-    fixed_subscriptions=1000,
+    fixed_subscriptions=500,
 )
 
 

@@ -27,8 +27,9 @@ def show_figure(console: Console, figure: Figure, runs: Sequence[Run], mean: Mea
         row = [found.get((policy, x)) for x in xs]
         if any(row):
             table.add_row(policy, *(_ratio_or_ms(cell) for cell in row))
-    by = f", mean over {mean}" if figure.measure == "delay" else ""
-    show_titled(f"{figure.name}: {figure.title}{by}", table, console)
+    show_titled(f"{figure.name}: {figure.title}", table, console)
+    if figure.measure == "delay":
+        console.print(f"[dim]means over {mean}[/dim]")
 
 
 def show_savings(console: Console, figure: Figure, runs: Sequence[Run]) -> None:
@@ -50,8 +51,8 @@ def _show_frontier(console: Console, figure: Figure, runs: Sequence[Run]) -> Non
     for policy, delay in delays.items():
         both = (delay, costs[policy])
         table.add_row(policy, *(word for cell in both for word in (_ms(cell), _ratio(cell))))
-    title = f"{figure.title}, {figure.points[0].subscriptions:,} subscriptions"
-    show_titled(f"{title}, mean over notifications", table, console)
+    show_titled(f"{figure.name}: {figure.title}", table, console)
+    console.print("[dim]delays are means over notifications[/dim]")
 
 
 def _ratio_or_ms(cell: Cell | None) -> str:

@@ -108,6 +108,10 @@ Quick = Annotated[
 ]
 
 
+XS = "500,1000,2000,3000,4000,5000; quick: 250,500,1000"
+CONCEPTS = "20,50,100,150,200; quick: 20,50,100"
+
+
 def _size(what: str, default: str) -> object:
     return typer.Option(
         min=1,
@@ -141,16 +145,14 @@ def adaptive_filtering(
     covering: Covering = False,
     link_delays: LinkDelays = True,
     quick: Quick = False,
-    events: Annotated[int | None, _size("In a run.", "1,000; quick: 20")] = None,
+    events: Annotated[int | None, _size("In a run.", "1,000; quick: 10")] = None,
     topologies: Annotated[int | None, _size("Trees of brokers.", "5; quick: 2")] = None,
     repeats: Annotated[int | None, _size("Workloads a topology.", "5; quick: 1")] = None,
     brokers: Annotated[int | None, _size("In a topology.", "100")] = None,
-    subscriptions: Annotated[
-        str | None, _sizes("Of figures 3a to 3c.", "500,1000,2000,3000,4000,5000")
-    ] = None,
-    concepts: Annotated[str | None, _sizes("Of figure 3d.", "20,50,100,150,200")] = None,
+    subscriptions: Annotated[str | None, _sizes("Of figures 3a to 3c.", XS)] = None,
+    concepts: Annotated[str | None, _sizes("Of figure 3d.", CONCEPTS)] = None,
     fixed_subscriptions: Annotated[
-        int | None, _size("Of 3d and the frontier.", "3,000; quick: 1,000")
+        int | None, _size("Of 3d and the frontier.", "3,000; quick: 500")
     ] = None,
     fixed_concepts: Annotated[int | None, _size("Of 3a to 3c and the frontier.", "100")] = None,
     master: options.Master = "local[*]",

@@ -117,23 +117,19 @@ def figure(name: str, scale: Scale, policies: Sequence[str] = POLICIES) -> Figur
     few = tuple(Point("zipf", scale.fixed_subscriptions, count) for count in scale.concepts)
     uniform = tuple(replace(point, popularity="uniform") for point in zipf)
     one = (Point("zipf", scale.fixed_subscriptions, scale.fixed_concepts),)
+    law, flat = f"Zipf popularity, {scale.fixed_concepts:,} concepts", "uniform popularity"
+    many = f"Zipf popularity, {scale.fixed_subscriptions:,} subscriptions"
     made = (
-        Figure("3a", "Delay, Zipf popularity", "delay", "subscriptions", zipf, (*policies,)),
-        Figure("3b", "Delay, uniform popularity", "delay", "subscriptions", uniform, (*policies,)),
-        Figure("3c", "Total cost, Zipf popularity", "cost", "subscriptions", zipf, (*policies,)),
-        Figure("3d", "Delay, Zipf popularity", "delay", "concepts", few, (*policies,)),
-        Figure("frontier", "Delay against total cost", "delay", None, one, frontier_policies()),
+        Figure("3a", f"delay, {law}", "delay", "subscriptions", zipf, (*policies,)),
+        Figure("3b", f"delay, {flat}", "delay", "subscriptions", uniform, (*policies,)),
+        Figure("3c", f"total cost, {law}", "cost", "subscriptions", zipf, (*policies,)),
+        Figure("3d", f"delay, {many}", "delay", "concepts", few, (*policies,)),
+        Figure("frontier", f"delay and total cost, {many}", "delay", None, one, _compared()),
     )
     found = [one for one in made if one.name == name]
     if not found:
         raise OverlayError(f"there is no figure {name!r}; there is: {', '.join(FIGURES)}")
     return found[0]
-
-
-def frontier_policies() -> tuple[str, ...]:
-    """What the figure of the frontier compares."""
-    knob = (f"frontier@{patience}" for patience in PATIENCES)
-    return ("air", "ail", "mec", "emec", "eager", *knob, "frontier")
 
 
 def policy_named(name: str) -> Forwarding:
@@ -307,3 +303,9 @@ def _run(task: Task, policy: str, found: Simulation) -> Run:
 
 def _p95(values: Floats) -> float:
     return float(np.quantile(values, 0.95)) if len(values) else float("nan")
+
+
+def _compared() -> tuple[str, ...]:
+    """What the figure of the frontier compares: the paper's policies, eager, and the knob."""
+    knob = (f"frontier@{patience}" for patience in PATIENCES)
+    return ("air", "ail", "mec", "emec", "eager", *knob, "frontier")

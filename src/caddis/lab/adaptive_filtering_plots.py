@@ -79,7 +79,7 @@ def _lines(panel: Axes, figure: Figure, runs: Sequence[Run], mean: Mean) -> None
         error = np.array([cell.error for cell in some])
         panel.plot(x, y, color=colour, marker=marker, markersize=5, label=policy)
         panel.fill_between(x, y - error, y + error, color=colour, alpha=0.2, linewidth=0)
-    panel.set_title(f"{figure.name}: {figure.title}")
+    panel.set_title(f"{figure.name}: {figure.title}", fontsize="medium")
     panel.set_xlabel(f"{figure.axis}")
     by = f"\nmean over {mean}" if figure.measure == "delay" else ""
     panel.set_ylabel(AXES[figure.measure] + by)
@@ -89,6 +89,8 @@ def _lines(panel: Axes, figure: Figure, runs: Sequence[Run], mean: Mean) -> None
 
 def _frontier(panel: Axes, figure: Figure, runs: Sequence[Run]) -> None:
     """Delay against cost: the policies as points, and a curve of those with a knob."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     delays = {cell.policy: cell for cell in cells(figure, runs, "notifications", "delay")}
     costs = {cell.policy: cell for cell in cells(figure, runs, "notifications", "cost")}
     curve = [policy for policy in delays if policy.startswith("frontier")]
@@ -99,7 +101,9 @@ def _frontier(panel: Axes, figure: Figure, runs: Sequence[Run]) -> None:
     colour, marker = _style("frontier")
     way = sorted((costs[policy].mean, delays[policy].mean) for policy in curve)
     if way:
-        panel.plot(*zip(*way, strict=True), color=colour, marker=marker, label="frontier")
+        panel.plot(
+            *zip(*way, strict=True), color=colour, marker=marker, label="frontier, by patience"
+        )
     for policy in curve:
         note = policy.partition("@")[2]
         panel.annotate(
@@ -110,10 +114,13 @@ def _frontier(panel: Axes, figure: Figure, runs: Sequence[Run]) -> None:
             fontsize=7,
             color=colour,
         )
-    panel.set_title(f"{figure.title} ({figure.points[0].subscriptions:,} subscriptions)")
+    panel.set_title(f"{figure.name}: {figure.title}", fontsize="medium")
     panel.set_xlabel(AXES["cost"])
     panel.set_ylabel(f"{AXES['delay']}\nmean over notifications")
     panel.set_xscale("log")
+    panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    panel.xaxis.set_major_formatter("{x:,.0f}")
+    panel.xaxis.set_minor_formatter(NullFormatter())
     _finish(panel)
 
 
