@@ -7,6 +7,8 @@ their own are killed with -9 while they work, and started again.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -24,8 +26,10 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner, Result
 
 import caddis
+from caddis.cli.app import app
 from caddis.errors import EventError, OverlayError
 from caddis.matching import Matcher
 from caddis.models import Asker, Catalogue, Model, Statistics
@@ -58,6 +62,8 @@ WISHES = {
     "cork": {"eve": "red(title)", "fay": "array_contains(tags, 'x') AND boat(title)"},
     "kerry": {"guy": "NOT boat(title) AND `known.at` > '2026-01-01 00:30:00'"},
 }
+
+PAGE = Path(__file__).parents[2] / "docs" / "overlay.md"
 
 Pairs = set[tuple[int, str]]
 Event = dict[str, Any]
@@ -232,17 +238,17 @@ def broken(owner: type, method: str, when: Callable[[int], bool], after: bool) -
 
 
 @pytest.mark.parametrize(
-    ("owner", "method", "after"),
+    ("owner", "method", "after", "calls"),
     [
-        (BatchFolder, "commit", False),  # staged, and not committed
-        (BatchFolder, "commit", True),  # committed, and nothing sent
-        (FolderStream, "publish", True),  # some of it sent
+        (BatchFolder, "commit", False, [1]),  # staged, and not committed
+        (BatchFolder, "commit", True, [0, 2]),  # committed, and nothing sent
+        (FolderStream, "publish", True, [1]),  # some of it sent
     ],
 )
 def test_brokers_broken_off_go_on_as_if_nothing_had_been(
-    spark: SparkSession, site: Site, owner: type, method: str, after: bool
+    spark: SparkSession, site: Site, owner: type, method: str, after: bool, calls: list[int]
 ):
-    for begin, call in ((0, 0), (40, 2)):
+    for begin, call in zip((0, 40), calls, strict=False):
         site.publish("galway", range(begin, begin + 20))
         site.publish("kerry", range(begin + 20, begin + 40))
         with (
@@ -423,3 +429,49 @@ def test_brokers_killed_while_they_work_lose_and_double_nothing(tmp_path: Path):
         brokers.publish(4)
         brokers.wait_for_all()
         assert [kill.split()[1] for kill in brokers.kills] == ["staged", "staged"]
+
+
+# ---------------------------------------------------------------- as a user runs it
+
+
+@pytest.fixture
+def command(spark: SparkSession) -> Callable[..., Result]:
+    return lambda *words: CliRunner().invoke(app, list(words))
+
+
+def test_the_commands_of_the_page_run(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = PAGE.read_text()
+    for name, text in re.findall(
+        r"^`([\w./-]+)`:\n\n```\w+\n(.*?)^```", page, re.MULTILINE | re.DOTALL
+    ):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    said = []
+    for block in re.findall(r"^```bash\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            words = shlex.split(line)[1:]
+            endless = words[1] in ("run", "broker") and "--once" not in words
+            result = command(*words, *(["--once"] if endless else []))
+            assert result.exit_code == 0, (line, result.output)
+            said.append(result.stdout)
+    assert re.search(r"Models ran [\d,]+ times.*are spared", said[0], re.DOTALL)
+    assert "└── 4 ms ── dublin  2 subscriptions" in said[1]
+    assert re.search(r"galway +3 +0 +2 +1 +1 +1", said[2])
+    assert notified(Path("overlay.run")) == {(1, "ann"), (1, "cy"), (3, "bo"), (3, "cy")}
+
+
+def test_a_mistake_in_the_events_is_one_sentence(command, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "bad.jsonl").write_text('{"event_id": 1}\n{"event_id":')
+    schema = 'schema: "event_id BIGINT"\nbrokers:\n  one: {publishes: in}\n'
+    (tmp_path / "o.yaml").write_text(schema)
+    result = command("overlay", "run", str(tmp_path / "o.yaml"), "--once", "--json")
+    assert result.exit_code == 1
+    assert "bad.jsonl, line 2 is not JSON" in json.loads(result.stdout)["error"]["message"]
+    (tmp_path / "in" / "bad.jsonl").write_text('{"event_id": null}\n')
+    result = command("overlay", "run", str(tmp_path / "o.yaml"), "--once")
+    assert "'event_id' is null in 1 of the events" in result.stderr
+    (tmp_path / "in" / "bad.jsonl").write_text('{"event_id": 7}\n')
+    result = command("overlay", "run", str(tmp_path / "o.yaml"), "--once", "--json")
+    assert json.loads(result.stdout)["published"] == 1
