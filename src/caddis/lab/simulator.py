@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,17 @@ from caddis.overlay.messages import (
 )
 from caddis.overlay.routing import Routing
 from caddis.overlay.topology import Topology
-from caddis.overlay.traffic import Answered, Ask, Event, Inside, Message, Publish, Wake
+from caddis.overlay.traffic import (
+    Answered,
+    Ask,
+    Event,
+    Inside,
+    Learnt,
+    Message,
+    Notification,
+    Publish,
+    Wake,
+)
 
 RESEND_MS = 200.0
 """After so long a lost message is sent again."""
@@ -47,6 +58,10 @@ _EVENTS = Publisher("events")
 
 Arrival = tuple[float, int, int, int, Link | Inside, Message]
 """Moment, order of sending, broker, which of its lives it is for, link, message."""
+
+
+Outlet = Callable[[int, Link | Inside, Any], None]
+"""Where messages of one kind go: from a broker, through a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +178,13 @@ class _World:
         self._last = dict.fromkeys(self._ways, 0.0)
         """By way: when the last message arrives."""
         self._heap: list[Arrival] = []
+        self._outlets: dict[type, Outlet] = {
+            Publish: self._travel,
+            Learnt: self._travel,
+            Ask: self._ask,
+            Wake: self._wake,
+            Notification: self._notify,
+        }
         self._sent = 0
         self._lives = [0] * len(brokers)
         self._up = [0.0] * len(brokers)
@@ -202,7 +224,7 @@ class _World:
         heapq.heappush(self._heap, (moment, self._sent, place, life, link, message))
 
     def _run(self) -> None:
-        heap, keeps = self._heap, bool(self._crashes)
+        heap, outlets, keeps = self._heap, self._outlets, bool(self._crashes)
         while heap:
             if self._crashes and self._crashes[0][0] <= heap[0][0]:
                 self._crash(*heapq.heappop(self._crashes))
@@ -216,19 +238,14 @@ class _World:
             if keeps and isinstance(message, Publish):
                 self._held[place].setdefault(message.event.event_id, (link, message))
             for target, sent in self._brokers[place].handle(link, message):
-                self._send(place, target, sent)
+                outlets[type(sent)](place, target, sent)
 
-    def _send(self, place: int, target: Link | Inside, message: Message) -> None:
-        if isinstance(target, Neighbour):
-            self._travel(place, self._places[target.name], message)
-        elif isinstance(message, Ask):
-            self._ask(place, target, message)
-        elif isinstance(message, Wake):
-            self._arrive(self.now + message.after_ms, place, target, message)
-        else:
-            assert isinstance(target, Subscriber)
-            event = getattr(message, "event_id")  # noqa: B009
-            self._log.notify(event, target.subscription_id, place, self.now)
+    def _notify(self, place: int, target: Link | Inside, message: Notification) -> None:
+        assert isinstance(target, Subscriber)
+        self._log.notify(message.event_id, target.subscription_id, place, self.now)
+
+    def _wake(self, place: int, link: Link | Inside, message: Wake) -> None:
+        self._arrive(self.now + message.after_ms, place, link, message)
 
     def _ask(self, place: int, link: Link | Inside, ask: Ask) -> None:
         cost = self._costs[ask.model]
@@ -237,8 +254,10 @@ class _World:
         marks = tuple([truth[concept] for concept in self._answers[ask.model]])
         self._arrive(self.now + cost, place, link, Answered(ask.event_id, ask.model, marks))
 
-    def _travel(self, place: int, to: int, message: Message) -> None:
+    def _travel(self, place: int, target: Link | Inside, message: Message) -> None:
         """Send a message on a link: again and again until it arrives, and in order."""
+        assert isinstance(target, Neighbour)
+        to = self._places[target.name]
         moment, tries = self.now + self._ways[place, to], 1
         while self._loss and self._rng.random() < self._loss:
             moment += RESEND_MS
