@@ -1,0 +1,143 @@
+"""The operator of a broker's micro-batches, called as Spark calls it."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import caddis
+from caddis.errors import EventError
+from caddis.language import Clause, parse_all
+from caddis.matching import Matcher
+from caddis.models import Catalogue
+from caddis.overlay.messages import Advertise, Join, Neighbour, Subscribe, Subscriber
+from caddis.overlay.publication_graph import PublicationRoutingGraph
+from caddis.overlay.routing import Routing
+from caddis.pipeline.model_folder import ModelFolder
+from caddis.pipeline.overlay_graphs import GraphFolder
+from caddis.pipeline.overlay_records import link_schema
+from caddis.pipeline.overlay_worker import RouteOperator, RouteSettings
+
+SCHEMA = pa.schema([("event_id", pa.int64()), ("city", pa.string()), ("title", pa.string())])
+
+
+@caddis.concept(reads="title", version="1")
+def boat(title):
+    if title == "?":
+        raise LookupError("nobody knows")
+    return "boat" in title
+
+
+CATALOGUE = Catalogue([boat])
+
+
+def read(where: str) -> tuple[Clause, ...]:
+    table = parse_all([where], SCHEMA, concepts=CATALOGUE.vocabulary)
+    return tuple(table.clause(number) for number in range(len(table.owner)))
+
+
+class Task:
+    """A broker with a neighbour and a subscriber, and what one task of it writes."""
+
+    def __init__(self, root: Path, advertised: str | None = None) -> None:
+        self.root = root
+        routing = Routing("here", read)
+        routing.handle(Neighbour("there"), Join())
+        routing.handle(Neighbour("there"), Advertise("there", home="there"))
+        wish = Subscribe("far", "city = 'Cork' AND boat(title)", home="there")
+        routing.handle(Neighbour("there"), wish)
+        routing.handle(Subscriber("near"), Subscribe("near", "NOT boat(title)"))
+        matcher = None
+        if advertised is not None:
+            table = pa.table({"subscription_id": ["a"], "where": [advertised]})
+            matcher = Matcher.compile(table, SCHEMA, concepts=CATALOGUE.vocabulary)
+        graph = PublicationRoutingGraph.compile(routing.table)
+        self.version = GraphFolder(root / "graphs").publish(graph, matcher)
+        self.models = ModelFolder.create(root / "models", [boat], None)
+        (root / "staging").mkdir()
+
+    def run(self, *batches: list[dict[str, Any]]) -> dict[tuple[str, str], Any]:
+        """What the task tells: by kind and target, the rows of a file, or what was counted."""
+        settings = RouteSettings(
+            "here",
+            str(self.root / "graphs"),
+            str(self.root / "models"),
+            "emec",
+            "unknown",
+            "event_id",
+        )
+        operator = RouteOperator(settings, self.version, str(self.root / "staging"))
+        schema = link_schema(SCHEMA)
+        [told] = operator(pa.RecordBatch.from_pylist(batch, schema) for batch in batches)
+        found: dict[tuple[str, str], Any] = {}
+        for row in told.to_pylist():
+            rows = row["rows"]
+            if row["file"]:
+                rows = pq.read_table(self.root / "staging" / row["file"]).to_pylist()
+                assert len(rows) == row["rows"]
+            found[row["kind"], row["target"]] = rows
+        return found
+
+
+def record(key: int | None, city: str, title: str | None, source: str = "", **known: int) -> Any:
+    answers = [(f"{name}(title)", mark) for name, mark in known.items()]
+    event = {"event_id": key, "city": city, "title": title}
+    return {"source": source, "known": answers, "event": event}
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Task:
+    return Task(tmp_path)
+
+
+def test_events_go_where_they_are_wanted_with_what_is_known(task: Task):
+    told = task.run([record(1, "Cork", "a boat"), record(2, "Cork", "a car")])
+    assert told["taken", ""] == 2
+    [sent] = told["forwarded", "there"]
+    assert sent == record(1, "Cork", "a boat", source="here", boat=1)
+    assert told["notified", ""] == [{"event_id": 2, "subscription_id": "near"}]
+    assert task.models.tallies()["boat(title)"].runs == 2
+
+
+def test_events_do_not_go_back_and_known_answers_are_not_asked_for(task: Task):
+    told = task.run([record(1, "Cork", "a boat", "there", boat=1)], [record(2, "Cork", "a boat")])
+    assert (told["taken", "there"], told["taken", ""]) == (1, 1)
+    assert [one["event"]["event_id"] for one in told["forwarded", "there"]] == [2]
+    assert ("notified", "") not in told
+    assert task.models.tallies()["boat(title)"].runs == 1
+
+
+def test_events_against_the_advertisement_are_put_aside(tmp_path: Path):
+    task = Task(tmp_path, "city = 'Cork' OR boat(title)")
+    told = task.run(
+        [
+            record(1, "Cork", "a car"),
+            record(2, "Sligo", "a car"),
+            record(3, "Sligo", "a boat"),
+            record(4, "Sligo", "a car", "there"),
+        ]
+    )
+    assert [one["event_id"] for one in told["refused", ""]] == [2]
+    assert [one["event_id"] for one in told["notified", ""]] == [1, 4]
+    assert told["taken", ""] == 3
+
+
+def test_a_model_that_fails_is_reported(task: Task):
+    told = task.run([record(1, "Cork", "?"), record(2, "Cork", None)])
+    assert told == {("taken", ""): 2}
+    [problem] = task.models.problems()
+    assert (problem.event, problem.model, problem.failed) == (1, "boat", True)
+
+
+def test_a_task_without_events_tells_nothing(task: Task):
+    assert task.run() == {}
+
+
+@pytest.mark.parametrize(
+    ("keys", "complaint"), [((1, None), "null keys"), ((1, 1), "more than once, such as 1")]
+)
+def test_keys_are_checked(task: Task, keys: tuple[int | None, ...], complaint: str):
+    with pytest.raises(EventError, match=complaint):
+        task.run([record(key, "Cork", "a car") for key in keys])
