@@ -73,3 +73,11 @@ def test_help_does_not_load_spark():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert not {"pyspark", "py4j", "caddis.pipeline", "caddis.lab"} & set(done.stderr.split())
+
+
+def test_a_verb_of_the_lab_explains_itself(caddis):
+    said = caddis("lab", "adaptive-filtering", "--help").stdout
+    options, examples = said.split("Examples")
+    assert "What the paper leaves open" in options
+    assert "--json" in options
+    assert all(line.strip().startswith("caddis ") for line in examples.split("\n") if line.strip())
