@@ -229,15 +229,18 @@ class _World:
             if self._crashes and self._crashes[0][0] <= heap[0][0]:
                 self._crash(*heapq.heappop(self._crashes))
                 continue
-            self.now, _, place, life, link, message = heapq.heappop(heap)
+            moment, _, place, life, link, message = heapq.heappop(heap)
             if life not in (ALL_LIVES, self._lives[place]):
                 continue
-            if self.now < self._up[place]:
+            if moment < self._up[place]:
                 self._arrive(self._up[place], place, link, message)
                 continue
             if keeps and isinstance(message, Publish):
                 self._held[place].setdefault(message.event.event_id, (link, message))
-            for target, sent in self._brokers[place].handle(link, message):
+            answers = self._brokers[place].handle(link, message)
+            if answers or not isinstance(message, Wake):
+                self.now = moment
+            for target, sent in answers:
                 outlets[type(sent)](place, target, sent)
 
     def _notify(self, place: int, target: Link | Inside, message: Notification) -> None:
@@ -270,7 +273,7 @@ class _World:
     def _crash(self, moment: float, place: int, for_ms: float) -> None:
         """Take a broker down; it will be given again what it was deciding."""
         self._lives[place] += 1
-        self._up[place] = moment + for_ms
+        self._up[place] = max(self._up[place], moment + for_ms)
         forgotten = self._brokers[place].forget()
         for event_id in forgotten:
             link, message = self._held[place][event_id]
