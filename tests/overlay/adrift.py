@@ -83,7 +83,7 @@ def patient(
     patience_ms: float = np.inf, linger_ms: float = 20, keep: float = 0.3, name: str = "frontier"
 ) -> Forwarding:
     """The frontier with knobs of its own."""
-    return replace(FORWARDINGS[name], sharing=Sharing(keep, patience_ms, linger_ms))
+    return replace(FORWARDINGS[name], sharing=Sharing(float(keep), patience_ms, linger_ms))
 
 
 @dataclass(frozen=True)
