@@ -84,6 +84,7 @@ def _lines(panel: Axes, figure: Figure, runs: Sequence[Run], mean: Mean) -> None
     by = f"\nmean over {mean}" if figure.measure == "delay" else ""
     panel.set_ylabel(AXES[figure.measure] + by)
     panel.set_xlim(left=0)
+    panel.set_ylim(bottom=0)
     _finish(panel)
 
 
@@ -110,24 +111,25 @@ def _frontier(panel: Axes, figure: Figure, runs: Sequence[Run]) -> None:
             f"{note} ms" if note else "its default",
             (costs[policy].mean, delays[policy].mean),
             textcoords="offset points",
-            xytext=(3, -11),
+            xytext=(0, 6),
+            rotation=60,
             fontsize=7,
             color=colour,
         )
     panel.set_title(f"{figure.name}: {figure.title}", fontsize="medium")
     panel.set_xlabel(AXES["cost"])
     panel.set_ylabel(f"{AXES['delay']}\nmean over notifications")
-    panel.set_xscale("log")
-    panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    panel.xaxis.set_major_formatter("{x:,.0f}")
-    panel.xaxis.set_minor_formatter(NullFormatter())
+    panel.set(xscale="log", yscale="log")
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter("{x:,.0f}")
+        axis.set_minor_formatter(NullFormatter())
     _finish(panel)
 
 
 def _finish(panel: Axes) -> None:
-    panel.set_ylim(bottom=0)
     panel.grid(alpha=0.3)
-    panel.legend(fontsize="small")
+    panel.legend(fontsize="small", framealpha=0.6)
 
 
 def _by_policy(figure: Figure, some: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
