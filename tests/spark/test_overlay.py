@@ -403,8 +403,7 @@ class Processes:
     def end(self) -> None:
         for process in self.alive.values():
             process.send_signal(signal.SIGTERM)
-        for process in self.alive.values():
-            process.wait(30)
+        assert [process.wait(60) for process in self.alive.values()] == [143] * len(self.alive)
 
 
 @contextmanager
