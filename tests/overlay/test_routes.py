@@ -246,10 +246,12 @@ def test_models_are_shared_out_as_the_plain_twin_does(seed):
         if said.prices:
             assert said.prices[chosen] == pytest.approx(min(said.prices.values()))
         states[states == kernels.REACHED] = kernels.SERVED
-        if plain.heirs and rng.random() < 0.3:
+        if plain.heirs and rng.random() < 0.5:
             heir, refused = (
                 int(rng.choice(sorted(plain.heirs))),
                 int(rng.integers(len(prices.costs))),
             )
             arrays.refused[heir, refused] = True
             plain.refused.add((heir, refused))
+            arrays.charge[refused] = True
+            plain.charge.add(refused)
