@@ -9,7 +9,7 @@ from caddis.errors import OverlayError
 from caddis.models import UNASKED
 from caddis.overlay.broker import Broker
 from caddis.overlay.forwarding import FORWARDINGS, Forwarding
-from caddis.overlay.messages import Join, Neighbour, Publisher, Subscribe, Subscriber
+from caddis.overlay.messages import Join, Leave, Neighbour, Publisher, Subscribe, Subscriber
 from caddis.overlay.traffic import (
     CLOCK,
     MODELS,
@@ -128,6 +128,50 @@ def test_brokers_that_crash_at_any_moment_notify_who_asked_in_the_end(forwarding
         expected = {(event, *key) for event, one in world.events.items() for key in one.expected}
         assert set(world.notified) == expected
         assert world.is_quiet
+
+
+# -- brokers that leave while events are being decided
+
+
+@pytest.mark.parametrize("forwarding", [*HARDY, patient(np.inf)], ids=name_of)
+def test_who_is_left_when_a_broker_goes_is_notified_and_waits_for_nobody(forwarding):
+    """A leaf takes the models that it was in charge of with it; who gave them takes them back."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        world = drawn_overlay(rng, forwarding)
+        leaves = [one for one in world.brokers if len(world.around(one)) == 1]
+        homes = sorted(world.publishers)
+        leaving = [one for one in leaves if one not in homes]
+        if not leaving:
+            continue
+        for _ in range(3):
+            world.publish(str(rng.choice(homes)), drawn_facts(rng))
+            for _ in range(int(rng.choice([0, 5, 30]))):
+                world.step()
+        gone = str(rng.choice(leaving))
+        world.remove(gone)
+        world.run()
+        expected = {(event, *key) for event, one in world.events.items() for key in one.expected}
+        assert {key for key in expected if key[1] != gone} <= set(world.notified) <= expected
+        assert world.is_quiet
+
+
+def test_an_event_whose_source_is_gone_is_decided_all_the_same():
+    broker = a_broker()
+    broker.handle(Subscriber("s"), Subscribe("s", "c0(photo)"))
+    assert broker.handle(Neighbour("a"), an_event(0, charge=(0,))) == [(MODELS, Ask(0, 0))]
+    assert broker.handle(Neighbour("a"), Leave()) == []
+    assert broker.handle(MODELS, Answered(0, 0, (1,))) == [(Subscriber("s"), Notification(0))]
+    assert not broker._visits
+
+
+def test_an_event_that_is_refused_may_come_again():
+    broker = a_broker("mec")
+    broker.handle(Subscriber("s"), Subscribe("s", "city = 'Cork'"))
+    with pytest.raises(OverlayError, match="has no row"):
+        broker.handle(Publisher("p"), an_event())
+    with pytest.raises(OverlayError, match="has no row"):
+        broker.handle(Publisher("p"), an_event())
 
 
 # -- one broker, by hand

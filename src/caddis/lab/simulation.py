@@ -66,7 +66,7 @@ class Log:
 def size_of(message: object) -> int:
     """Bytes of a message on a link: a header, two bits a mark, two bytes a number."""
     if isinstance(message, Publish):
-        return 16 + message.event.nbytes + len(message.known) // 4 + 2 * len(message.charge)
+        return 16 + message.event.nbytes + -(-len(message.known) // 4) + 2 * len(message.charge)
     if isinstance(message, Learnt):
         return 16 + 3 * len(message.concepts) + 2 * len(message.charge)
     return 16 + len(getattr(message, "where", "")) + len(getattr(message, "subscription_id", ""))

@@ -208,7 +208,7 @@ class Matcher:
 
     @property
     def tests_columns(self) -> bool:
-        """Whether any predicate looks at a column; else every row is a candidate of every clause."""
+        """Whether any predicate tests a column; else every row is a candidate of all clauses."""
         return bool(self._encoder.coders)
 
     @property

@@ -13,12 +13,15 @@ from __future__ import annotations
 import heapq
 from collections import OrderedDict
 
+import numpy as np
+
 from caddis.errors import OverlayError
+from caddis.models import UNASKED
 from caddis.ordering.layout import NONE
 from caddis.overlay.beliefs import Beliefs
 from caddis.overlay.compiled_graph import CompiledGraph
 from caddis.overlay.forwarding import Forwarding
-from caddis.overlay.messages import Link, Neighbour, Publisher
+from caddis.overlay.messages import Join, Leave, Link, Neighbour, Publisher
 from caddis.overlay.publication_graph import PublicationRoutingGraph
 from caddis.overlay.routing import Routing
 from caddis.overlay.sharing import SharingVisit
@@ -89,7 +92,10 @@ class Broker:
                 raise OverlayError(f"a broker is never sent {type(message).__name__}")
         if isinstance(link, Inside):
             raise OverlayError(f"{type(message).__name__} cannot come from {link.value}")
-        return [*self.routing.handle(link, message)]
+        sent: Sent = [*self.routing.handle(link, message)]
+        if isinstance(message, Join | Leave):
+            sent += self._lose(link)
+        return sent
 
     def forget(self) -> tuple[int, ...]:
         """Lose all events that are being decided, as by a crash; which they were.
@@ -118,25 +124,34 @@ class Broker:
         event_id = message.event.event_id
         if event_id in self._seen:
             return self._again(link, message)
-        self._seen[event_id] = link
-        if len(self._seen) > REMEMBERED:
-            self._seen.popitem(last=False)
         graph = self.graph
         source = self._source(link, graph)
         kind = Visit if self._forwarding.sharing is None else SharingVisit
         visit = kind(message, source, graph, self._beliefs, self._forwarding, self._arrivals)
+        self._seen[event_id] = link
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
         self._arrivals += 1
         self._visits[event_id] = visit
         return self._after(visit, visit.begin())
 
     def _again(self, link: Link | Inside, message: Publish) -> Sent:
-        """An event that has been here: only the charge that comes with it is new."""
+        """An event that has been here: only what comes with it may be new."""
         if self._forwarding.sharing is None or not isinstance(link, Neighbour):
             return []
         event_id, charge = message.event.event_id, message.charge
         if event_id not in self._visits:
             return [(link, Learnt(event_id, charge=charge, closed=True))]
-        return self._learn(link, Learnt(event_id, charge=charge))
+        concepts = np.flatnonzero(message.known != UNASKED)
+        marks = tuple(message.known[concepts].tolist())
+        return self._learn(link, Learnt(event_id, tuple(concepts.tolist()), marks, charge))
+
+    def _lose(self, link: Link) -> Sent:
+        """A neighbour is gone, or knows nothing any more: open events no longer wait for it."""
+        sent: Sent = []
+        for visit in list(self._visits.values()):
+            sent += self._after(visit, visit.lose(link))
+        return sent
 
     def _source(self, link: Link | Inside, graph: CompiledGraph) -> int:
         if isinstance(link, Publisher):
@@ -171,9 +186,9 @@ class Broker:
 
     def _wake(self, message: Wake) -> Sent:
         visit = self._visits.get(message.event_id)
-        return (
-            [] if visit is None else self._after(visit, visit.wake(message.reason, message.serial))
-        )
+        if visit is None:
+            return []
+        return self._after(visit, visit.wake(message.reason, message.serial))
 
     def _after(self, visit: Visit, sent: Sent) -> Sent:
         """Let a visit take its turn, or leave."""

@@ -11,9 +11,10 @@ A charge always lies with a broker that will run the model or pass it on, so eve
 answered. If a broker that is in charge fails, those who wait lose their patience and run the model
 themselves: that is the only redundancy, and the knob between delay and cost.
 
-Answers that can only refute are held for `linger_ms`, so that some travel together; those that may
-satisfy a link go at once. A visit is closed when its own links are decided and all its heirs have
-closed theirs: by then everybody who asked has been told.
+Answers that complete no clause behind a link are held for `linger_ms`, so that some travel
+together; others go at once, and so does every yes on its way back towards the publisher. A visit is
+closed when its own links are decided and all its heirs have closed theirs: by then everybody who
+asked has been told.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class SharingVisit(Visit):
         "_closed",
         "_flushing",
         "_held",
+        "_lent",
         "_open_heirs",
         "_serial",
         "_shares",
@@ -67,6 +69,8 @@ class SharingVisit(Visit):
         self._closed: set[int] = set()
         """The heirs that have closed their visits."""
         self._open_heirs = 0
+        self._lent: dict[int, set[int]] = {}
+        """By heir: the models that it was given charge of and has not given back."""
         self._flushing = False
         self._serial = 0
         """Grows with all that happens, so that old impatience is told from new."""
@@ -84,18 +88,32 @@ class SharingVisit(Visit):
         return self._share(self._note(concepts, marks), NOBODY)
 
     def learn(self, link: Link, message: Learnt) -> Sent:
-        sender = self._graph.number_of[link]
+        sender = self._graph.number_of.get(link)
+        if sender is None:
+            return []
         news = self._note(message.concepts, message.marks)
         for model in message.charge:
             self._shares.charge[model] = True
         if sender != self._source:
             for model in message.charge:
                 self._shares.refused[sender, model] = True
+            self._lent.get(sender, set()).difference_update(message.charge)
             if message.closed:
                 self._close(sender)
         if news or message.charge:
             return self._share(news, sender)
         return self._spread({})
+
+    def _lost(self, number: int) -> Sent:
+        if number == self._source:
+            self._source = NOBODY
+            self._held.pop(number, None)
+        elif self._shares.heirs[number] and number not in self._closed:
+            self._close(number)
+            answered_by = self._beliefs.plan.answered_by
+            known = set(answered_by[self.known != UNASKED].tolist())
+            self._shares.charge[list(self._lent.pop(number, set()) - known)] = True
+        return self._share([], NOBODY)
 
     def _close(self, heir: int) -> None:
         """An heir wants to hear no more."""
@@ -144,13 +162,15 @@ class SharingVisit(Visit):
             self._shares,
             np.array(news, np.int32),
             self.running,
-            self._sharing.keep,
+            float(self._sharing.keep),
             self._source != NOBODY,
         )
         charges: dict[int, list[int]] = {}
         for model, receiver in moves.tolist():
             number = self._source if receiver == self._graph.neighbours else receiver
             charges.setdefault(number, []).append(model)
+            if number != self._source:
+                self._lent.setdefault(number, set()).add(model)
         if news:
             self._tell_others(news, sender, urgency, wants, charges)
         sent = self._serve_with(charges) if reached else []

@@ -62,7 +62,7 @@ class Told(NamedTuple):
 def recount(
     heir: int, routes: Routes, known: Marks, plan: PlanArrays, shares: Shares, news: Bools
 ) -> bool:
-    """Go through an heir's pairs again; whether news made one of them likelier."""
+    """Go through an heir's pairs again; whether news has completed one of them."""
     begin, kept, urgent = shares.starts[heir], shares.starts[heir], False
     shares.waiting[heir, :] = 0
     for i in range(begin, begin + shares.counts[heir]):

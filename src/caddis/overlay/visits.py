@@ -97,6 +97,18 @@ class Visit:
         """Take in that time has passed."""
         raise NotImplementedError
 
+    def lose(self, link: Link) -> Sent:
+        """Take in that a neighbour is gone: what is open behind it no longer matters."""
+        number = self._graph.number_of.get(link)
+        if number is None:
+            return []
+        self._states[self._graph.leads_to == number] = SERVED
+        return self._lost(number)
+
+    def _lost(self, number: int) -> Sent:  # noqa: ARG002
+        """Draw the conclusions from a neighbour's going; who holds events waits for nobody."""
+        return self._advance()
+
     def _advance(self) -> Sent:
         self._count, self.model = advance(
             self._pairs,
