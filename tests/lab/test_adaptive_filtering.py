@@ -123,6 +123,18 @@ def test_covering_changes_the_cost_but_not_who_is_notified():
     assert plain[1].cost_ms != covered[1].cost_ms
 
 
+def test_links_delay_only_those_who_wait_for_others():
+    task = Task(Point("zipf", 60, 12), 0, 0, ("air", "ail", "mec", "emec"))
+    trees = draw_topologies(CONDITIONS, 1)
+    slow = Experiment(CONDITIONS, trees)(task)
+    quick = Experiment(replace(CONDITIONS, link_delays=False), trees)(task)
+    for with_links, without in zip(slow, quick, strict=True):
+        for mean in ("notifications", "brokers", "events", "paths"):
+            name = f"delay_{mean}_ms"
+            assert getattr(with_links, name) == pytest.approx(getattr(without, name))
+        assert with_links.latency_ms > without.latency_ms
+
+
 def test_runs_survive_a_file_even_if_its_last_line_is_cut_short(runs):
     file = io.StringIO()
     write_header(file)

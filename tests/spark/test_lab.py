@@ -1,0 +1,112 @@
+"""`caddis lab` on the session of the tests, in small: what it draws, and how it goes on."""
+
+import csv
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner, Result
+
+from caddis.cli.app import app
+
+PAGE = Path(__file__).parents[2] / "docs" / "papers" / "adaptive-filtering.md"
+TINY = "--events 3 --topologies 1 --repeats 2 --brokers 5 --subscriptions 20,40 --concepts 6,8 "
+TINY += "--fixed-subscriptions 40 --fixed-concepts 8"
+TINIER = "--figures 3a --policies air,mec --repeats 1 --subscriptions 20"
+PICTURES = {"figure-3a.png", "figure-3c.png", "figure-3.png", "frontier.png"}
+
+
+@pytest.fixture
+def lab(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Result]:
+    monkeypatch.chdir(tmp_path)
+
+    def call(words: str) -> Result:
+        arguments = ["lab", "adaptive-filtering", *shlex.split(words)]
+        return CliRunner().invoke(app, arguments)
+
+    return call
+
+
+def test_figures_are_drawn_and_told_and_nothing_is_run_twice(lab):
+    some = f"--figures 3a,3c,frontier --out seen {TINY}"
+    said = lab(some)
+    assert said.exit_code == 0, said.output
+    assert re.search(r"^3a: delay, Zipf popularity, 8 concepts$", said.stdout, re.MULTILINE)
+    assert re.search(r"^air +\d+ ms +\d+ ms$", said.stdout, re.MULTILINE)
+    assert re.search(r"^emec +[\d.]+× +[\d.]+×$", said.stdout, re.MULTILINE)
+    assert re.search(r"^frontier@50 +\d+ +[\d.]+× +\d+ +[\d.]+×$", said.stdout, re.MULTILINE)
+    assert "Topologies are made up" in said.stdout
+    assert max(map(len, said.stdout.splitlines())) <= 80
+    assert {path.name for path in Path("seen").glob("*.png")} == PICTURES
+    runs = Path("seen/runs.csv").read_text()
+    assert len(runs.splitlines()) == 1 + 2 * 5 + 2 * 12
+    again = lab(f"{some} --mean brokers")
+    assert "tasks" not in again.stderr
+    assert Path("seen/runs.csv").read_text() == runs
+
+
+def test_what_was_lost_is_run_again_as_it_was(lab):
+    some = f"--figures 3a --policies air,mec --out seen {TINY}"
+    lab(some)
+    file = Path("seen/runs.csv")
+    header, *lines = file.read_text().splitlines(keepends=True)
+    file.write_text(header + "".join(lines[1:])[:-5])
+    said = lab(f"{some} --json")
+    assert json.loads(said.stdout)["runs"] == len(lines) == 8
+    assert sorted(file.read_text().splitlines()) == sorted("".join([header, *lines]).splitlines())
+
+
+def test_for_a_machine_there_are_all_numbers(lab):
+    said = lab(f"--figures 3b,frontier --policies air,emec --out seen {TINY} --json")
+    told = json.loads(said.stdout)
+    assert [cell["policy"] for cell in told["figures"]["3b"]["delay"]] == ["air"] * 2 + ["emec"] * 2
+    assert {"delay", "cost"} == set(told["figures"]["frontier"])
+    assert told["conditions"]["events"] == 3
+    assert told["tasks_left"] == 0
+    with Path("seen/figures.csv").open() as file:
+        assert {row["figure"] for row in csv.DictReader(file)} == {"3b", "frontier"}
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("--figures 3e", "there is no figure '3e'"),
+        ("--policies air,mek", "did you mean 'mec'?"),
+        ("--subscriptions 10,many", "--subscriptions: 'many' is not a number"),
+        ("--round-trips nowhere.txt", "nowhere.txt: cannot be read"),
+        ("--policies ,", "name at least one figure and one policy"),
+    ],
+)
+def test_a_mistake_is_told_before_anything_is_run(lab, words, complaint):
+    said = lab(f"--out seen {words}")
+    assert said.exit_code == 1
+    assert complaint in said.stderr
+    assert not Path("seen").exists()
+
+
+def test_runs_under_other_conditions_are_not_mixed(lab):
+    some = f"--figures 3a --policies air --out seen {TINY}"
+    assert lab(some).exit_code == 0
+    said = lab(f"{some} --exponent 0.8")
+    assert said.exit_code == 1
+    assert "seen holds runs with exponent 1.0, not 0.8; choose another --out" in said.stderr
+
+
+def test_the_commands_of_the_page_run_in_small(lab):
+    for name in range(1, 6):
+        rows = [" ".join(str(abs(i - j) + name) for j in range(8)) for i in range(8)]
+        Path(f"PlanetLabData_{name}").write_text("\n".join(rows))
+    blocks = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines()]
+    assert commands
+    for number, command in enumerate(commands):
+        words = command.removeprefix("caddis lab adaptive-filtering ")
+        assert words != command
+        said = lab(f"{words} {TINY} {TINIER} --out page-{number}")
+        assert said.exit_code == 0, (command, said.output)
