@@ -17,7 +17,7 @@ from caddis.pipeline.overlay_control import ControlLogs, ControlPlane, declare, 
 from caddis.pipeline.overlay_folder import OverlayFolder
 from caddis.pipeline.overlay_logs import FolderLog, Log, Record
 from caddis.pipeline.overlay_messages import from_record, to_record
-from caddis.pipeline.overlay_settling import SUBSCRIBED, Settling
+from caddis.pipeline.overlay_settling import Settling, Signal
 
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.int64())])
 TREE = {"p": ("q",), "q": ("p", "r", "s"), "r": ("q",), "s": ("q",)}
@@ -133,7 +133,7 @@ def test_a_broker_is_not_settled_while_one_behind_its_neighbour_is_away(tmp_path
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_a_broker_that_is_settled_knows_all_that_it_ever_will(tmp_path: Path, seed: int):
+def test_a_publisher_that_is_settled_knows_all_that_it_ever_will(tmp_path: Path, seed: int):
     """Whatever the order in which brokers get to work."""
     random, folder = Random(seed), OverlayFolder(tmp_path)
     declare_all(folder)
@@ -148,7 +148,8 @@ def test_a_broker_that_is_settled_knows_all_that_it_ever_will(tmp_path: Path, se
             if control.settled and one not in known:
                 known[one] = tables({one: control})[one]
     step_all(planes)
-    assert known == tables(planes)
+    everything = tables(planes)
+    assert [known[name] for name in ("p", "r")] == [everything[name] for name in ("p", "r")]
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -173,7 +174,8 @@ def test_a_broker_killed_at_any_append_goes_on_as_if_nothing_had_been(
         assert tables({name: plane(folder, name) for name in TREE}) == tables(planes)
         for records in said(folder).values():
             assert [record["kind"] for record in records].count("Join") == 1
-            assert [one["what"] for one in records if one["kind"] == "Settled"] == [1, 2]
+            waves = [tuple(one.items()) for one in records if one["kind"] in ("Probe", "Echo")]
+            assert len(waves) == len(set(waves))
         found.append(tables(planes))
     assert found[0] == found[1]
 
@@ -234,6 +236,46 @@ def test_a_neighbour_may_join_later(tmp_path: Path):
     assert all(one.settled for one in late.values())
 
 
+def test_who_joins_later_and_publishes_waits_for_those_who_are_away(tmp_path: Path):
+    folder = OverlayFolder(tmp_path)
+    declare(folder.clients("p"), "p", {"ann": "a = 1"}, "TRUE")
+    declare(folder.clients("q"), "q", {}, None)
+    early = {"p": plane(folder, "p")}
+    early["q"] = ControlPlane("q", read, folder.control_logs("q", ["p"]))
+    step_all(early)
+    assert [one.settled for one in early.values()] == [True, True]
+
+    declare(folder.clients("r"), "r", {}, "TRUE")
+    late = {"q": ControlPlane("q", read, folder.control_logs("q", ["p", "r"]))}
+    late["r"] = plane(folder, "r")
+    step_all(late)
+    assert not late["r"].settled
+    late["p"] = plane(folder, "p")
+    assert late["p"].settled
+    step_all(late)
+    assert all(one.settled for one in late.values())
+    assert list(late["r"]._routing.table) == [Neighbour("q")]
+
+
+def test_who_advertises_more_waits_for_those_who_want_it(tmp_path: Path):
+    folder = OverlayFolder(tmp_path)
+    declare(folder.clients("p"), "p", {}, "a = 1")
+    declare(folder.clients("q"), "q", {"ann": "a = 2"}, None)
+    logs = folder.control_logs("q", ["p"])
+    planes = {"p": plane(folder, "p"), "q": ControlPlane("q", read, logs)}
+    step_all(planes)
+    assert (planes["p"].settled, dict(planes["p"]._routing.table)) == (True, {})
+
+    declare(folder.clients("p"), "p", {}, "TRUE")
+    again = plane(folder, "p")
+    step_all({"p": again})
+    assert (again.settled, again.awaited) == (False, ("q",))
+    step_all({"p": again, "q": planes["q"]})
+    assert again.settled
+    assert list(again._routing.table) == [Neighbour("q")]
+    assert plane(folder, "p").settled
+
+
 def test_records_that_are_no_messages_are_refused():
     with pytest.raises(OverlayError, match="no control message"):
         from_record({"kind": "Shout"})
@@ -260,12 +302,24 @@ def test_readers_of_a_log_see_whole_appends(tmp_path: Path):
 
 
 def test_a_lonely_broker_is_settled_once_its_clients_are_known():
-    alone = Settling()
+    alone = Settling("alone")
     settled = [alone.settled]
     alone.declare()
     settled.append(alone.settled)
     alone.add("new")
     settled.append(alone.settled)
     assert alone.awaited == ("new",)
-    alone.hear("new", SUBSCRIBED)
+    alone.hear("new", Signal("Echo", "alone", 1))
     assert [*settled, alone.settled] == [False, True, False, True]
+
+
+def test_echoes_of_an_older_wave_do_not_count():
+    one = Settling("one")
+    one.declare()
+    one.add("two")
+    one.meet("two")
+    one.begin()
+    one.hear("two", Signal("Echo", "one", 1))
+    assert not one.settled
+    one.hear("two", Signal("Echo", "one", 2))
+    assert one.settled

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from caddis.errors import OverlayError, SubscriptionError
 from caddis.overlay.messages import (
@@ -31,10 +31,8 @@ from caddis.overlay.routing import Routing
 from caddis.overlay.tables import Read
 from caddis.pipeline.overlay_logs import Log, Record
 from caddis.pipeline.overlay_messages import client_of, from_record, to_record
-from caddis.pipeline.overlay_settling import Settling
+from caddis.pipeline.overlay_settling import CLIENTS, Settling, Signal
 
-CLIENTS = ""
-"""Where records come from that no neighbour sent; a broker's name is never empty."""
 DECLARED: Record = {"kind": "Declared"}
 """Among the clients' records: all that the overlay file says of this broker came before."""
 
@@ -68,7 +66,7 @@ class ControlPlane:
         self._read = read
         self._logs = logs
         self._routing = Routing(name, read)
-        self._settling = Settling()
+        self._settling = Settling(name)
         self._taken = dict.fromkeys([CLIENTS, *logs.incoming], 0)
         self._unsaid: dict[str, list[Record]] = {}
         self._lock = threading.RLock()
@@ -76,12 +74,12 @@ class ControlPlane:
 
     @property
     def settled(self) -> bool:
-        """Whether all that was there at the start has arrived."""
+        """Whether all have arrived who want what is published here, as far as they were there."""
         return self._settling.settled
 
     @property
     def awaited(self) -> tuple[str, ...]:
-        """The neighbours that have not told everything yet."""
+        """The neighbours from whose side someone has not been heard of yet."""
         return self._settling.awaited
 
     @property
@@ -143,14 +141,19 @@ class ControlPlane:
         return entry
 
     def _message(self, record: Record) -> Control | None:
-        return None if record.get("kind") in ("Declared", "Settled") else from_record(record)
+        return None if record.get("kind") in ("Declared", "Probe", "Echo") else from_record(record)
 
     def _handle(self, entry: Record) -> None:
         """One entry of the journal; the same, and in the same order, whenever it is replayed."""
         if "met" in entry:
             self._unsaid[entry["met"]] = [to_record(Join())]
             self._settling.add(entry["met"])
-            return
+        else:
+            self._take(entry)
+        for neighbour, signal in self._settling.due():
+            self._unsaid[neighbour].append(asdict(signal))
+
+    def _take(self, entry: Record) -> None:
         sender, record = entry["from"], entry["record"]
         self._taken[sender] += 1
         if entry.get("refused"):
@@ -162,9 +165,7 @@ class ControlPlane:
         elif sender == CLIENTS:
             self._settling.declare()
         else:
-            self._settling.hear(sender, int(record["what"]))
-        for neighbour, what in self._settling.due():
-            self._unsaid[neighbour].append({"kind": "Settled", "what": what})
+            self._settling.hear(sender, Signal(**record))
 
     def _route(self, sender: str, record: Record, message: Control) -> None:
         try:
@@ -180,6 +181,8 @@ class ControlPlane:
             ) from problem
         if isinstance(message, Join):
             self._settling.meet(sender)
+        if isinstance(message, Advertise) and sender == CLIENTS:
+            self._settling.begin()
         for neighbour, said in sent:
             self._unsaid[neighbour.name].append(to_record(said))
 
