@@ -286,6 +286,14 @@ def test_a_second_crash_does_not_end_the_first():
     assert found.latency_ms.tolist() == [1000 + 20] * 2
 
 
+def test_a_crash_after_all_is_over_changes_nothing():
+    """Alarms that nobody waits for must not let it happen early."""
+    topology, workload = drawn(3, events=6)
+    crashes = [Crash(name, 1e6, 1.0) for name in topology.brokers]
+    found = simulate(topology, workload, "frontier", crashes=crashes)
+    assert numbers(found) == numbers(simulate(topology, workload, "frontier"))
+
+
 @pytest.mark.parametrize("policy", FORWARDINGS)
 def test_an_event_is_published_when_the_one_before_is_decided(policy):
     topology, work = a_chain("c")

@@ -204,6 +204,7 @@ def test_known_answers_survive_the_wire_in_slices():
     ("name", "complaint"),
     [
         ("frontier", "There is: air, mec, emec, ail"),
+        ("eager", "micro-batches have no policy 'eager'"),
         ("emek", "did you mean 'emec'?"),
         ("x", "there is no overlay policy 'x'"),
     ],

@@ -165,6 +165,24 @@ def test_an_event_whose_source_is_gone_is_decided_all_the_same():
     assert not broker._visits
 
 
+def test_who_loses_the_source_of_an_event_takes_charge_of_what_nobody_else_has():
+    broker = a_broker()
+    broker.handle(Subscriber("s"), Subscribe("s", "c0(photo)"))
+    sent = broker.handle(Neighbour("a"), an_event(0))
+    assert [link for link, _ in sent] == [CLOCK]
+    assert broker.handle(Neighbour("a"), Leave()) == [(MODELS, Ask(0, 0))]
+
+
+def test_who_sends_an_event_that_came_from_another_is_told_not_to_wait():
+    broker = a_broker()
+    broker.handle(Neighbour("c"), Join())
+    broker.handle(Subscriber("s"), Subscribe("s", "c0(photo)"))
+    broker.handle(Neighbour("a"), an_event(0, charge=(0,)))
+    again = broker.handle(Neighbour("c"), an_event(0, charge=(1,)))
+    assert again == [(Neighbour("c"), Learnt(0, charge=(1,), closed=True))]
+    assert list(broker.deciding) == [0]
+
+
 def test_an_event_that_is_refused_may_come_again():
     broker = a_broker("mec")
     broker.handle(Subscriber("s"), Subscribe("s", "city = 'Cork'"))

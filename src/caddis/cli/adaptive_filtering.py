@@ -149,14 +149,14 @@ def _kept(out: Path, conditions: Conditions) -> list[Run]:
     out.mkdir(parents=True, exist_ok=True)
     kept, ours = out / CONDITIONS, json.loads(json.dumps(asdict(conditions)))
     before = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else ours
-    for name, value in ours.items():
-        if before.get(name) != value:
-            other = f"{out} holds runs with {name} {before.get(name)}, not {value}"
-            raise CaddisError(f"{other}; choose another --out")
     runs: list[Run] = []
     if (out / RUNS).exists():
         with (out / RUNS).open(encoding="utf-8") as file:
             runs = read_runs(file, str(out / RUNS))
+    for name, value in ours.items():
+        if runs and before.get(name) != value:
+            other = f"{out} holds runs with {name} {before.get(name)}, not {value}"
+            raise CaddisError(f"{other}; choose another --out")
     kept.write_text(json.dumps(ours, indent=2) + "\n", encoding="utf-8")
     whole = out / f".{RUNS}"
     with whole.open("w", encoding="utf-8") as file:

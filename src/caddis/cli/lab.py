@@ -83,11 +83,11 @@ MeanDelay = Annotated[
     ),
 ]
 Exponent = Annotated[
-    float, typer.Option(min=0, metavar="X", help="Of Zipf's law.", rich_help_panel=OPEN)
+    float, typer.Option(min=0, metavar="X", help="The exponent of Zipf's law.", rich_help_panel=OPEN)
 ]
 AtMost = Annotated[
     int,
-    typer.Option(min=1, metavar="N", help="So many concepts a subscription.", rich_help_panel=OPEN),
+    typer.Option(min=1, metavar="N", help="Concepts that a subscription names at most.", rich_help_panel=OPEN),
 ]
 Covering = Annotated[
     bool,
@@ -145,7 +145,7 @@ def adaptive_filtering(
     covering: Covering = False,
     link_delays: LinkDelays = True,
     quick: Quick = False,
-    events: Annotated[int | None, _size("In a run.", "1,000; quick: 10")] = None,
+    events: Annotated[int | None, _size("Events in a run.", "1,000; quick: 10")] = None,
     topologies: Annotated[int | None, _size("Trees of brokers.", "5; quick: 2")] = None,
     repeats: Annotated[int | None, _size("Workloads a topology.", "5; quick: 1")] = None,
     brokers: Annotated[int | None, _size("In a topology.", "100")] = None,

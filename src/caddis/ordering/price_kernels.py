@@ -93,6 +93,8 @@ def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArra
     """The unit price with the edges that go along when a link is satisfied: the paper's EMEC.
 
     A model that may satisfy a clause, and thereby a link, covers all edges of the link's clauses.
+    An edge that an answer covers both so and by refuting its clause counts twice; with one concept
+    a model and no NOT, as in the paper, there is none.
     """
     models, literals = len(plan.costs), clauses.literals
     low, high = share_range(begin, count, clauses)

@@ -29,6 +29,7 @@ from caddis.language import Concept
 from caddis.matching import Matcher
 from caddis.models import UNASKED, UNKNOWN, Asked, Asker, Catalogue, Reading, Statistics, Tally
 from caddis.ordering import EventProblem, Executor, Outcome
+from caddis.overlay.forwarding import FORWARDINGS
 from caddis.overlay.known_answers import KnownAnswers, concept_text
 from caddis.overlay.messages import Neighbour
 from caddis.overlay.publication_graph import PublicationRoutingGraph
@@ -112,7 +113,7 @@ class BatchRouter:
 
     >>> BatchRouter(PublicationRoutingGraph.compile({}), None, "frontier")
     Traceback (most recent call last):
-    caddis.errors.OverlayError: micro-batches have no policy 'frontier', as answers ... emec, ail
+    caddis.errors.OverlayError: micro-batches have no policy 'frontier', as messages ... emec, ail
     """
 
     def __init__(self, graph: PublicationRoutingGraph, means: Means, policy: str = DEFAULT) -> None:
@@ -237,8 +238,8 @@ class Ail(Way):
 
 
 POLICIES: dict[str, type[Way]] = {"air": Air, "mec": Mec, "emec": Emec, "ail": Ail}
-ONE_BY_ONE = ("frontier",)
-"""Policies of brokers that hear answers while an event is being decided."""
+ONE_BY_ONE = FORWARDINGS.keys() - POLICIES.keys()
+"""Policies of brokers that send and hear while an event is being decided."""
 
 
 def policy_named(name: str) -> str:
@@ -248,7 +249,7 @@ def policy_named(name: str) -> str:
     there = f"There is: {', '.join(POLICIES)}"
     if name in ONE_BY_ONE:
         raise OverlayError(
-            f"micro-batches have no policy {name!r}, as answers would have to arrive while an "
+            f"micro-batches have no policy {name!r}, as messages would have to pass while an "
             f"event is being decided. {there}"
         )
     near = difflib.get_close_matches(name, POLICIES, n=1)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
+from collections.abc import KeysView
 
 import numpy as np
 
@@ -111,6 +112,11 @@ class Broker:
         return lost
 
     @property
+    def deciding(self) -> KeysView[int]:
+        """The ids of events that are not decided yet."""
+        return self._visits.keys()
+
+    @property
     def graph(self) -> CompiledGraph:
         """The publication routing graph as it is now."""
         version = self.routing.version, self.routing.neighbours
@@ -140,7 +146,8 @@ class Broker:
         if self._forwarding.sharing is None or not isinstance(link, Neighbour):
             return []
         event_id, charge = message.event.event_id, message.charge
-        if event_id not in self._visits:
+        visit = self._visits.get(event_id)
+        if visit is None or not visit.is_from(link):
             return [(link, Learnt(event_id, charge=charge, closed=True))]
         concepts = np.flatnonzero(message.known != UNASKED)
         marks = tuple(message.known[concepts].tolist())

@@ -21,8 +21,17 @@ WIRE = pa.map_(pa.string(), pa.int8())
 
 
 def concept_text(concept: Concept) -> str:
-    """How a concept is called on the wire, be it negated or not."""
-    return f"{concept.name}({concept.column.name})"
+    """How a concept is called on the wire, be it negated or not.
+
+    >>> from caddis.language import Column
+    >>> concept_text(Concept("beach", Column(("album", "page.1"), pa.string())))
+    'beach(album.`page.1`)'
+    """
+    path = (
+        part if part.isidentifier() else f"`{part.replace('`', '``')}`"
+        for part in concept.column.path
+    )
+    return f"{concept.name}({'.'.join(path)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -111,7 +111,11 @@ def unit_gains(pairs: Int32s, count: int, routes: Routes, known: Marks, plan: Pl
 def extended_gains(
     pairs: Int32s, count: int, routes: Routes, known: Marks, plan: PlanArrays
 ) -> Floats:
-    """The same, with the edges that go when a true answer satisfies a link: EMEC's cover."""
+    """The same, with the edges that go when a true answer satisfies a link: EMEC's cover.
+
+    An edge that an answer covers both by refuting its pair and by satisfying the link counts twice;
+    with one concept a model and no NOT, as in the paper, there is none.
+    """
     models, links = len(plan.costs), np.max(routes.slots) + 1 if len(routes.slots) else 0
     gains, edges = np.zeros(models), np.zeros(links)
     own, chances = np.zeros((links, models)), np.zeros((links, models))

@@ -105,14 +105,17 @@ class SharingVisit(Visit):
         return self._spread({})
 
     def _lost(self, number: int) -> Sent:
+        taken: set[int] = set()
         if number == self._source:
             self._source = NOBODY
             self._held.pop(number, None)
+            taken = set(range(len(self._shares.charge))).difference(*self._lent.values())
         elif self._shares.heirs[number] and number not in self._closed:
             self._close(number)
-            answered_by = self._beliefs.plan.answered_by
-            known = set(answered_by[self.known != UNASKED].tolist())
-            self._shares.charge[list(self._lent.pop(number, set()) - known)] = True
+            taken = self._lent.pop(number, set())
+        answered_by = self._beliefs.plan.answered_by
+        taken -= {self.running, *answered_by[self.known != UNASKED].tolist()}
+        self._shares.charge[list(taken)] = True
         return self._share([], NOBODY)
 
     def _close(self, heir: int) -> None:

@@ -75,6 +75,10 @@ class Visit:
         """Whether nothing is left to decide, nor to hear from others."""
         return self._count == 0 and self.running == NONE
 
+    def is_from(self, link: Link) -> bool:
+        """Whether a neighbour is the one that the event came from."""
+        return self._graph.number_of.get(link) == self._source
+
     def begin(self) -> Sent:
         """Draw the conclusions from what came with the event."""
         if self._forwarding.floods:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TypeVar
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -39,24 +40,27 @@ def spread(
     >>> sorted(spread(spark, len, ["ox", "hen", "wasp"]))
     [('hen', 3), ('ox', 2), ('wasp', 4)]
     """
-    coming = iter(tasks)
-    with ThreadPoolExecutor(at_once, thread_name_prefix="caddis-spread") as threads:
-        running: dict[Future[R], T] = {}
-        try:
-            while True:
-                for task in islice(coming, at_once - len(running)):
-                    running[threads.submit(_run, spark, function, task)] = task
-                if not running:
-                    return
-                ended, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    yield running.pop(future), future.result()
-        finally:
-            threads.shutdown(wait=False, cancel_futures=True)
+    coming, tag = iter(tasks), f"caddis-spread-{uuid4().hex}"
+    threads = ThreadPoolExecutor(at_once, thread_name_prefix="caddis-spread")
+    running: dict[Future[R], T] = {}
+    try:
+        while True:
+            for task in islice(coming, at_once - len(running)):
+                running[threads.submit(_run, spark, tag, function, task)] = task
+            if not running:
+                return
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                yield running.pop(future), future.result()
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+        if running:
+            spark.interruptTag(tag)
 
 
-def _run(spark: SparkSession, function: Callable[[T], R], task: T) -> R:
-    """One job, from start to end."""
+def _run(spark: SparkSession, tag: str, function: Callable[[T], R], task: T) -> R:
+    """One job, from start to end, or until its tag is interrupted."""
+    spark.addTag(tag)
 
     def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if sum(batch.num_rows for batch in batches):
