@@ -141,3 +141,8 @@ def test_a_task_without_events_tells_nothing(task: Task):
 def test_keys_are_checked(task: Task, keys: tuple[int | None, ...], complaint: str):
     with pytest.raises(EventError, match=complaint):
         task.run([record(key, "Cork", "a car") for key in keys])
+
+
+def test_keys_that_came_through_links_stop_nobody(task: Task):
+    told = task.run([record(1, "Cork", "a car", source) for source in ("", "there", "there")])
+    assert [one["event_id"] for one in told["notified", ""]] == [1, 1, 1]

@@ -56,16 +56,20 @@ class RouteOperator:
     staging: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Tells of the files that were written, and of what came."""
+        """Tells of the files that were written, and of what came.
+
+        Keys are checked where events are published, as only there a file can be mended.
+        """
         router = _router(self.settings)
         router.begin(self.version)
         keys = KeyCheck(self.settings.event_key)
         with _Files(Path(self.staging)) as files:
             for batch in joined(batches):
-                keys.see(batch.column("event").field(self.settings.event_key))
-                for source in pc.unique(batch.column("source")):
+                for source in pc.unique(batch.column("source")).to_pylist():
                     some = batch.filter(pc.equal(batch.column("source"), source))
-                    router.route(some, source.as_py(), files)
+                    if source == HERE:
+                        keys.see(some.column("event").field(self.settings.event_key))
+                    router.route(some, source, files)
             keys.finish()
         router.finish()
         yield files.told()
