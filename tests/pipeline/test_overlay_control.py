@@ -218,9 +218,12 @@ def test_a_journal_that_can_no_longer_be_read_is_an_error(tmp_path: Path):
 
 def test_a_link_that_is_taken_away_is_refused(tmp_path: Path):
     folder = OverlayFolder(tmp_path)
-    plane(folder, "q")
-    with pytest.raises(OverlayError, match="was linked with 's'"):
-        ControlPlane("q", read, folder.control_logs("q", ["p", "r"]))
+    declare_all(folder)
+    planes = {name: plane(folder, name) for name in TREE}
+    for step in (lambda: None, lambda: step_all(planes)):
+        step()
+        with pytest.raises(OverlayError, match="was linked with 's'"):
+            ControlPlane("q", read, folder.control_logs("q", ["p", "r"]))
 
 
 def test_a_neighbour_may_join_later(tmp_path: Path):

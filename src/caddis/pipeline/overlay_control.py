@@ -107,14 +107,15 @@ class ControlPlane:
             return self._routing.version, PublicationRoutingGraph.compile(self._routing.table)
 
     def _replay(self) -> None:
-        for entry in self._logs.journal.read():
-            self._handle(entry)
-        gone = self._unsaid.keys() - self._logs.outgoing.keys()
+        entries = self._logs.journal.read()
+        gone = {entry["met"] for entry in entries if "met" in entry} - self._logs.outgoing.keys()
         if gone:
             raise OverlayError(
                 f"broker {self.name!r} was linked with {min(gone)!r}, and the overlay file no "
                 "longer says so; a link cannot be taken away, so begin with a new folder (--dir)"
             )
+        for entry in entries:
+            self._handle(entry)
         new = [{"met": name} for name in self._logs.outgoing if name not in self._unsaid]
         self._logs.journal.append(new)
         for entry in new:
