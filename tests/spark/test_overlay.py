@@ -283,6 +283,18 @@ def test_a_broker_without_its_checkpoint_is_refused(spark: SparkSession, site: S
         pass
 
 
+def test_a_broker_may_begin_and_cease_to_publish(spark: SparkSession, site: Site, monkeypatch):
+    whole = site.brokers()
+    quiet = [replace(one, publishes=None) if one.name == "kerry" else one for one in whole]
+    for number, brokers in enumerate((quiet, whole, quiet, whole)):
+        monkeypatch.setattr(site, "brokers", lambda brokers=brokers: brokers)
+        site.publish("galway", range(number * 20, number * 20 + 10))
+        if brokers is whole:
+            site.publish("kerry", range(number * 20 + 10, number * 20 + 20))
+        site.run(spark)
+        assert notified(site.folder.root) == central(site.published, all_wishes())
+
+
 # ---------------------------------------------------------------- processes that are killed
 
 OVERLAY = """

@@ -116,16 +116,24 @@ class StreamingBroker:
 
     def start(self, session: SparkSession) -> StreamingQuery:
         """Begin to route events, from where the broker was."""
-        records = self._folder.transport.incoming(session, self.name, self._events.schema)
-        broker = self._broker
-        if broker.publishes is not None:
-            published = read_event_stream(
-                session, broker.publishes, broker.format, self._events.schema
-            )
-            records = as_records(published).unionByName(records)
+        records = as_records(self._source(session)).unionByName(
+            self._folder.transport.incoming(session, self.name, self._events.schema)
+        )
         writer = records.writeStream.foreachBatch(self._route).queryName(f"broker {self.name}")
         writer = writer.option("checkpointLocation", str(self._checkpoint))
         return writer.trigger(processingTime=POLL).start()
+
+    def _source(self, session: SparkSession) -> DataFrame:
+        """What is published here.
+
+        Where nothing is, a folder that stays empty takes its place: a checkpoint holds on to how
+        many sources its query has, and the overlay file may say otherwise at the next start.
+        """
+        folder = self._broker.publishes
+        if folder is None:
+            folder = self._home / "nothing"
+            folder.mkdir(exist_ok=True)
+        return read_event_stream(session, folder, self._broker.format, self._events.schema)
 
     def tallies(self) -> dict[str, Tally]:
         """What the models did since this start, by model and column."""
