@@ -96,6 +96,17 @@ def test_a_folder_stays_with_its_events(tmp_path: Path):
         folder.prepare(SCHEMA.append(pa.field("x", pa.int32())), "event_id", "UTC")
 
 
+def test_a_folder_covers_as_the_policy_that_it_was_made_with(tmp_path: Path):
+    covering = []
+    for first, later in (("air", "emec"), ("emec", "air")):
+        folder = OverlayFolder(tmp_path / first)
+        for policy in (first, later):
+            folder.prepare(SCHEMA, "event_id", "UTC", policy)
+            covering.append(folder.covering)
+        assert [file.name for file in folder.root.iterdir()] == ["overlay.json"]
+    assert covering == [False, False, True, True]
+
+
 def test_a_broker_runs_once_at_a_time(tmp_path: Path):
     folder = OverlayFolder(tmp_path)
     with (

@@ -279,6 +279,18 @@ def test_who_advertises_more_waits_for_those_who_want_it(tmp_path: Path):
     assert plane(folder, "p").settled
 
 
+@pytest.mark.parametrize(("covering", "known"), [(True, 1), (False, 2)])
+def test_without_covering_a_publisher_knows_everyone(tmp_path: Path, covering: bool, known: int):
+    folder = OverlayFolder(tmp_path)
+    declare(folder.clients("p"), "p", {}, "TRUE")
+    declare(folder.clients("r"), "r", {"ann": "a < 9", "bo": "a = 1 AND b = 2"}, None)
+    logs = {"p": folder.control_logs("p", ["r"]), "r": folder.control_logs("r", ["p"])}
+    for _ in range(2):
+        planes = {name: ControlPlane(name, read, logs[name], covering) for name in logs}
+        step_all(planes)
+        assert len(planes["p"]._routing.table[Neighbour("r")]) == known
+
+
 def test_records_that_are_no_messages_are_refused():
     with pytest.raises(OverlayError, match="no control message"):
         from_record({"kind": "Shout"})

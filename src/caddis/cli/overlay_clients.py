@@ -79,5 +79,5 @@ def _clients(prepared: PreparedOverlay, broker: str) -> Log:
     prepared.entry(broker)
     order = prepared.order
     folder = OverlayFolder(order.folder)
-    folder.prepare(prepared.schema, order.event_key, order.timezone)
+    folder.prepare(prepared.schema, order.event_key, order.timezone, prepared.policy)
     return folder.clients(broker)

@@ -105,6 +105,7 @@ class StreamingBroker:
             broker.name,
             events.reader(),
             folder.control_logs(broker.name, broker.neighbours),
+            folder.covering,
         )
         advertises = broker.advertises if broker.publishes is not None else None
         declare(folder.clients(broker.name), broker.name, broker.subscriptions, advertises)

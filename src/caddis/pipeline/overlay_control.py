@@ -58,14 +58,17 @@ class Refusal:
 
 
 class ControlPlane:
-    """The routing tables of one broker, as its journal makes them; safe for several threads."""
+    """The routing tables of one broker, as its journal makes them; safe for several threads.
 
-    def __init__(self, name: str, read: Read, logs: ControlLogs) -> None:
+    covering: whether neighbours are spared clauses that others cover; the same at every start.
+    """
+
+    def __init__(self, name: str, read: Read, logs: ControlLogs, covering: bool = True) -> None:
         self.name = name
         self.refusals: list[Refusal] = []
         self._read = read
         self._logs = logs
-        self._routing = Routing(name, read)
+        self._routing = Routing(name, read, covering)
         self._settling = Settling(name)
         self._taken = dict.fromkeys([CLIENTS, *logs.incoming], 0)
         self._unsaid: dict[str, list[Record]] = {}

@@ -1,6 +1,6 @@
 """The folder of a running overlay: everything that its brokers keep and share.
 
-    overlay.json                     what must stay the same: schema, key, time zone
+    overlay.json                     what stays the same: schema, key, time zone, covering
     clients/NAME/                    a log: what those at a broker want and publish
     control/TO/FROM/, links/TO/FROM/ what brokers tell each other, see `overlay_streams`
     notifications/NAME/              Parquet: who is notified of which event, each once
@@ -16,13 +16,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
 from caddis.errors import OverlayError
+from caddis.overlay.batch_routing import DEFAULT
+from caddis.overlay.forwarding import forwarding_named
 from caddis.pipeline.overlay_control import ControlLogs
 from caddis.pipeline.overlay_logs import FolderLog
 from caddis.pipeline.overlay_streams import FolderStream, FolderTransport
@@ -37,24 +39,51 @@ class OverlayFolder:
         self.root = root.absolute()
         self.transport = FolderTransport(self.root)
 
-    def prepare(self, schema: pa.Schema, event_key: str, timezone: str) -> None:
-        """Make the folder, or see that it was made for the same events."""
+    def prepare(
+        self, schema: pa.Schema, event_key: str, timezone: str, policy: str = DEFAULT
+    ) -> None:
+        """Make the folder, or see that it was made for the same events.
+
+        policy: decides whether subscriptions are covered, if the folder is made now.
+        """
         columns = str(schema.remove_metadata())
         settings = {"schema": columns, "key": event_key, "time zone": timezone}
         self.root.mkdir(parents=True, exist_ok=True)
-        path = self.root / SETTINGS
-        if not path.exists():
-            unfinished = path.with_name(f".{SETTINGS}.{os.getpid()}")
-            unfinished.write_text(json.dumps(settings))
-            unfinished.replace(path)
-            return
-        before = json.loads(path.read_text())
+        self._make({**settings, "covering": forwarding_named(policy).covers})
+        before = self._settings()
         for name, value in settings.items():
             if before.get(name) != value:
                 raise OverlayError(
                     f"{self.root} was made with the {name} {before.get(name)!r}, and now it is "
                     f"{value!r}; begin with a new folder (--dir)"
                 )
+
+    @property
+    def covering(self) -> bool:
+        """Whether brokers spare their neighbours clauses that others cover.
+
+        It stays as it was when the folder was made, whatever the policy is later: a broker that
+        replays its journal must say what it has said.
+        """
+        return bool(self._settings().get("covering", True))
+
+    def _settings(self) -> dict[str, object]:
+        return dict(json.loads((self.root / SETTINGS).read_text()))
+
+    def _make(self, settings: Mapping[str, object]) -> None:
+        """Write the settings, unless some are there: of brokers that start at once, one does."""
+        path = self.root / SETTINGS
+        if path.exists():
+            return
+        unfinished = path.with_name(f".{SETTINGS}.{os.getpid()}")
+        unfinished.write_text(json.dumps(settings))
+        try:
+            os.link(unfinished, path)
+        except FileExistsError:
+            pass
+        except OSError:  # there are no hard links here
+            unfinished.replace(path)
+        unfinished.unlink(missing_ok=True)
 
     def broker(self, name: str) -> Path:
         """A broker's own folder."""

@@ -143,9 +143,9 @@ class RunningOverlay:
     def _prepare(self) -> None:
         """Check what all brokers share, and compile the kernels before workers start."""
         events = self._events
-        policy_named(events.policy)
+        policy = policy_named(events.policy)
         Catalogue(events.models).check(events.schema)
-        self._folder.prepare(events.schema, events.event_key, events.timezone)
+        self._folder.prepare(events.schema, events.event_key, events.timezone, policy)
         warm_up()
         prepare_models()
 
