@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from caddis.pipeline.overlay_control import subscribed
+from caddis.cli.overlay_run import _say_refusals
+from caddis.cli.overlay_summary import OverlaySummary
+from caddis.cli.running import Job
+from caddis.pipeline.overlay_batches import Totals
+from caddis.pipeline.overlay_control import Refusal, subscribed
 from caddis.pipeline.overlay_folder import OverlayFolder
+from caddis.pipeline.overlay_running import BrokerReport
 
 OVERLAY = """
 schema: "event_id BIGINT, city STRING, price INT"
@@ -121,3 +126,20 @@ def test_the_demo_leaves_other_files_alone(caddis, overlay):
 def test_every_verb_has_examples_that_fit(caddis, verb):
     examples = caddis("overlay", verb, "--help").stdout.split("Examples")[1].split("\n")
     assert all(one.strip().startswith("caddis overlay") for one in examples if one.strip())
+
+
+def test_what_brokers_pass_over_is_told_once(tmp_path, capsys):
+    def reports(**reasons: list[str]) -> tuple[BrokerReport, ...]:
+        return tuple(
+            BrokerReport(name, Totals(), 0, 0, (), tuple(Refusal("", {}, why) for why in some))
+            for name, some in reasons.items()
+        )
+
+    summary, job = OverlaySummary(tmp_path, "emec", 0.0), Job(quiet=False)
+    told: dict[str, int] = {}
+    for now in (reports(galway=["a"], cork=["b"]), reports(galway=["a", "c"], cork=["b"])):
+        summary.update(now)
+        _say_refusals(summary, told, job)
+    said = capsys.readouterr()
+    lines = (said.out + said.err).split("\n")
+    assert [line.rsplit(" ", 1)[1] for line in lines if line.strip()] == ["a", "b", "c"]

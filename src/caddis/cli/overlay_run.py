@@ -76,19 +76,22 @@ def _run(
                 format_ = prepared.formats[broker.name]
                 naming.enter_context(naming_bad_lines(broker.publishes, format_))
         naming.enter_context(spark_failures())
-        passed_over = 0
+        told: dict[str, int] = {}
         with job.screen.step("Routing events") as step:
             for reports in overlay.until_quiet(spark) if once else overlay.watch(spark):
                 summary.update(reports)
                 step.tell(summary.in_words())
-                passed_over = _say_refusals(summary, passed_over, job)
+                _say_refusals(summary, told, job)
             step.done = f"{count(summary.total('notified'), 'notification')} made"
 
 
-def _say_refusals(summary: OverlaySummary, said: int, job: Job) -> int:
-    """Tell of control messages that could not be used, each once."""
-    refusals = [(report.name, one) for report in summary.reports for one in report.refusals]
-    for name, one in refusals[said:]:
-        sender = repr(one.sender) if one.sender else "a client"
-        job.screen.say(f"broker {name!r} passed over what {sender} said: {one.reason}")
-    return len(refusals)
+def _say_refusals(summary: OverlaySummary, told: dict[str, int], job: Job) -> None:
+    """Tell of control messages that could not be used, each once.
+
+    told: of how many, by broker.
+    """
+    for report in summary.reports:
+        for one in report.refusals[told.get(report.name, 0) :]:
+            sender = repr(one.sender) if one.sender else "a client"
+            job.screen.say(f"broker {report.name!r} passed over what {sender} said: {one.reason}")
+        told[report.name] = len(report.refusals)
