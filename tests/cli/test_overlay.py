@@ -143,3 +143,9 @@ def test_what_brokers_pass_over_is_told_once(tmp_path, capsys):
     said = capsys.readouterr()
     lines = (said.out + said.err).split("\n")
     assert [line.rsplit(" ", 1)[1] for line in lines if line.strip()] == ["a", "b", "c"]
+
+
+def test_the_help_says_which_policy_holds(caddis):
+    said = " ".join(caddis("overlay", "run", "--help").stdout.replace("│", " ").split())
+    assert "Overrides the file's policy; emec if neither says." in said
+    assert "split at most." in said

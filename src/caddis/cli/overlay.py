@@ -84,8 +84,8 @@ Policy = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="How models are shared out: emec (the default), mec, air or ail; otherwise as the "
-        "file says. What is found does not depend on it, only what it costs.",
+        help="How models are shared out: emec, mec, air or ail. Overrides the file's policy; emec "
+        "if neither says. What is found does not depend on it, only what it costs.",
         show_default=False,
     ),
 ]
@@ -111,7 +111,8 @@ Tasks = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Into how many tasks a micro-batch is split. \\[default: as many as there are cores]",
+        help="Into how many tasks a micro-batch is split at most. "
+        "\\[default: as many as there are cores]",
         show_default=False,
         rich_help_panel="Spark",
     ),
