@@ -9,7 +9,7 @@ import pytest
 from caddis.errors import OverlayError
 from caddis.pipeline.overlay_batches import BatchFolder, Committed, Totals, Written
 from caddis.pipeline.overlay_folder import OverlayFolder
-from caddis.pipeline.overlay_streams import FolderStream, escaped
+from caddis.pipeline.overlay_streams import FolderStream
 
 SCHEMA = pa.schema([("event_id", pa.int64())])
 
@@ -118,7 +118,3 @@ def test_a_broker_runs_once_at_a_time(tmp_path: Path):
         raise AssertionError
     with folder.running("galway"):
         pass
-
-
-def test_spark_finds_no_pattern_in_a_path():
-    assert escaped(Path("/a[1]/{b}*")) == r"/a\[1\]/\{b\}\*"

@@ -22,6 +22,7 @@ __all__ = [
     "FileFormat",
     "SparkSession",
     "counted",
+    "literally",
     "read_event_stream",
     "read_events",
     "stream_matches",
@@ -55,7 +56,7 @@ def read_events(
         reader = reader.schema(from_arrow_schema(schema))
     elif format_ == "csv":
         reader = reader.option("inferSchema", "true")
-    return reader.load(_literally(path))
+    return reader.load(literally(path))
 
 
 def read_event_stream(
@@ -68,7 +69,7 @@ def read_event_stream(
     spark_schema = read_events(session, folder, format_, schema).schema
     reader = session.readStream.format(_SPARK_NAMES[format_]).options(**_READING[format_])
     reader = reader.options(**_FOR_GOOD)
-    return reader.schema(spark_schema).load(_literally(folder))
+    return reader.schema(spark_schema).load(literally(folder))
 
 
 def write_matches(matches: DataFrame, folder: AnyPath, format_: FileFormat) -> None:
@@ -108,6 +109,10 @@ def _absolute(path: AnyPath) -> str:
     return str(Path(path).absolute())
 
 
-def _literally(path: AnyPath) -> str:
-    """A path to read, in which Spark would take brackets and stars for patterns."""
+def literally(path: AnyPath) -> str:
+    r"""A path to read, in which Spark would take brackets and stars for patterns.
+
+    >>> print(literally("/a[1]/{b}*"))
+    /a\[1\]/\{b\}\*
+    """
     return re.sub(r"([\\\[\]{}*?])", r"\\\1", _absolute(path))

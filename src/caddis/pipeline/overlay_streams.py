@@ -19,6 +19,7 @@ from typing import Protocol
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from caddis.pipeline.files import literally
 from caddis.pipeline.overlay_logs import FolderLog, Log
 from caddis.pipeline.overlay_records import spark_link_schema
 
@@ -73,19 +74,14 @@ class FolderTransport:
 
     def incoming(self, session: SparkSession, receiver: str, events: pa.Schema) -> DataFrame:
         """All folders of a receiver, also those that are made later."""
-        folder = (self._root / "links" / receiver).absolute()
+        folder = self._root / "links" / receiver
         folder.mkdir(parents=True, exist_ok=True)
         reader = session.readStream.schema(spark_link_schema(events))
-        return reader.options(**_LINK).parquet(f"{escaped(folder)}/*")
+        return reader.options(**_LINK).parquet(f"{literally(folder)}/*")
 
     def control(self, sender: str, receiver: str) -> FolderLog:
         """A log for each direction of a link."""
         return FolderLog(self._root / "control" / receiver / sender)
-
-
-def escaped(folder: Path) -> str:
-    """A path in which Spark finds no pattern."""
-    return "".join(f"\\{sign}" if sign in "\\[]{}*?" else sign for sign in str(folder))
 
 
 def _appear(file: Path, name: Path) -> None:
