@@ -126,9 +126,16 @@ def test_events_against_the_advertisement_are_put_aside(tmp_path: Path):
 
 def test_a_model_that_fails_is_reported(task: Task):
     told = task.run([record(1, "Cork", "?"), record(2, "Cork", None)])
+    [problem] = told.pop(("problem", ""))
     assert told == {("taken", ""): 2}
-    [problem] = task.models.problems()
-    assert (problem.event, problem.model, problem.failed) == (1, "boat", True)
+    assert (problem["event"], problem["model"], problem["failed"]) == (1, "boat", True)
+    assert "nobody knows" in problem["reason"]
+
+
+def test_all_problems_are_told_however_many(task: Task):
+    many = range(10_050)
+    told = task.run([record(key, "Cork", "?", "there" if key % 2 else "") for key in many])
+    assert sorted(one["event"] for one in told["problem", ""]) == list(many)
 
 
 def test_a_task_without_events_tells_nothing(task: Task):

@@ -283,6 +283,26 @@ def test_a_broker_without_its_checkpoint_is_refused(spark: SparkSession, site: S
         pass
 
 
+@pytest.mark.parametrize("after", [False, True])
+def test_what_models_fail_on_is_listed_once(spark: SparkSession, site: Site, after: bool):
+    @caddis.concept(reads="title", version="1")
+    def puzzling(title):
+        raise LookupError("nobody knows")
+
+    def run() -> int:
+        alone = BrokerSettings("galway", (), {"ann": "puzzling(title)"}, site.root / "galway")
+        with RunningOverlay([alone], EventSettings(SCHEMA, [puzzling]), site.folder) as overlay:
+            return list(overlay.until_quiet(spark))[-1][0].problems
+
+    site.publish("galway", range(10))
+    with pytest.raises(BrokenOff), broken(BatchFolder, "commit", lambda _: True, after):
+        run()
+    failed = [one["event_id"] for one in site.published if one["title"] is not None]
+    assert run() == len(failed)
+    listed = ds.dataset(site.folder.root / "problems" / "galway").to_table()
+    assert sorted(listed["event"].to_pylist()) == failed
+
+
 def test_a_broker_may_begin_and_cease_to_publish(spark: SparkSession, site: Site, monkeypatch):
     whole = site.brokers()
     quiet = [replace(one, publishes=None) if one.name == "kerry" else one for one in whole]

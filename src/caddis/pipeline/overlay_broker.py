@@ -2,7 +2,7 @@
 
     published ─┐                    ┌─▶ links to neighbours, with what is known
                ├─▶ micro-batches ───┼─▶ notifications
-    links in  ─┘                    └─▶ refused
+    links in  ─┘                    └─▶ refused, and what models had problems with
 
 Exactly once, from the source to every link: a micro-batch is staged, committed by one rename, then
 sent on under fixed names (`overlay_batches`). A broker that was killed goes on from its checkpoint:
@@ -12,11 +12,10 @@ if it was not.
 
 from __future__ import annotations
 
-import json
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
@@ -158,6 +157,7 @@ class StreamingBroker:
         for kind, target, files in committed.files():
             self._stream(kind, target).publish(number, files)
         self.totals = committed.totals
+        self.problems += sum(one.rows for one in committed.written if one.kind == "problem")
         self.routed += 1
 
     def _computed(self, records: DataFrame, number: int) -> Committed:
@@ -172,24 +172,15 @@ class StreamingBroker:
         )
         operator = RouteOperator(settings, self._version(), str(staging))
         told = records.coalesce(self._events.tasks).mapInArrow(operator, WRITTEN).collect()
-        self._keep_problems()
         return self._batches.commit(number, staging, [Written(**row.asDict()) for row in told])
-
-    def _keep_problems(self) -> None:
-        """List the events that models could not read or failed on, beyond this start."""
-        problems = self._models.problems()[self.problems :]
-        if problems:
-            path = self._folder.problems(self.name)
-            path.parent.mkdir(exist_ok=True)
-            with path.open("a") as lines:
-                lines.writelines(json.dumps(asdict(one), default=str) + "\n" for one in problems)
-            self.problems += len(problems)
 
     def _stream(self, kind: str, target: str) -> OutStream:
         if kind == "forwarded":
             return self._folder.transport.outgoing(self.name, target)
         if kind == "notified":
             return self._folder.notifications(self.name)
+        if kind == "problem":
+            return self._folder.problems(self.name)
         return self._folder.refused(self.name)
 
     def _version(self) -> str:

@@ -5,7 +5,7 @@
     control/TO/FROM/, links/TO/FROM/ what brokers tell each other, see `overlay_streams`
     notifications/NAME/              Parquet: who is notified of which event, each once
     refused/NAME/                    Parquet: events that do not satisfy what was advertised
-    problems/NAME.jsonl              events that models could not read or failed on, and why
+    problems/NAME/                   Parquet: events that models could not read or failed on, why
     brokers/NAME/                    a broker's own: journal, graphs, models, out, checkpoint
 
 A broker's name has no dots or slashes, so that it can be a folder's.
@@ -110,9 +110,9 @@ class OverlayFolder:
         """Where events lie that were published at a broker against its advertisement."""
         return FolderStream(self.root / "refused" / name, name)
 
-    def problems(self, name: str) -> Path:
-        """The list of events that models could not read or failed on at a broker."""
-        return self.root / "problems" / f"{name}.jsonl"
+    def problems(self, name: str) -> FolderStream:
+        """Where events are listed that models could not read or failed on at a broker."""
+        return FolderStream(self.root / "problems" / name, name)
 
     @contextmanager
     def running(self, name: str) -> Iterator[None]:

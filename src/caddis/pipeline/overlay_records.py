@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from caddis.overlay.known_answers import WIRE
 
-Kind = Literal["forwarded", "notified", "refused", "taken"]
+Kind = Literal["forwarded", "notified", "refused", "problem", "taken"]
 """Of a file that a task wrote; `taken` counts what came, and has no file."""
 
 WRITTEN = "kind STRING, target STRING, file STRING, rows BIGINT"

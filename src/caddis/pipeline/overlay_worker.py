@@ -8,7 +8,7 @@ fails or runs twice does no harm.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from caddis.models import AnswerCache, Asker, Reading, Tally
 from caddis.ordering import EventProblem
 from caddis.overlay.batch_routing import HERE, BatchRouter, Decider, Means
 from caddis.overlay.known_answers import KnownAnswers
-from caddis.pipeline.model_folder import KEPT_PROBLEMS, KeyedProblem, ModelFolder
+from caddis.pipeline.model_folder import ModelFolder
 from caddis.pipeline.model_reader import OnError
 from caddis.pipeline.overlay_graphs import GraphFolder
 from caddis.pipeline.overlay_records import Kind
@@ -96,7 +96,6 @@ class WorkerRouter:
         )
         self._version = ""
         self._tallies: dict[Reading, Tally] = {}
-        self._problems: list[KeyedProblem] = []
 
     def begin(self, version: str) -> None:
         """Turn to a version, and to what other tasks have learnt."""
@@ -114,7 +113,7 @@ class WorkerRouter:
             self._subscribers = pa.array(ids, pa.string())
             self._version = version
         self._router.use(statistics)
-        self._tallies, self._problems = {}, []
+        self._tallies = {}
 
     def route(self, records: pa.RecordBatch, source: str, files: _Files) -> None:
         """Write where records of one source go."""
@@ -126,7 +125,8 @@ class WorkerRouter:
         batch = pa.RecordBatch.from_struct_array(event)
         keys = batch.column(self._settings.event_key)
         routed = self._router.route(batch, known, source, keys)
-        self._note(routed.readings, routed.tallies, routed.problems, keys)
+        self._note(routed.readings, routed.tallies)
+        _tell_problems(routed.problems, keys, files)
         graph = self._router.graph
         for number, neighbour in enumerate(graph.neighbours):
             rows = routed.rows[routed.links == number]
@@ -145,7 +145,7 @@ class WorkerRouter:
     def finish(self) -> None:
         """Tell what the models did."""
         if any(tally.needed for tally in self._tallies.values()):
-            self._models.add(list(self._tallies), list(self._tallies.values()), self._problems)
+            self._models.add(list(self._tallies), list(self._tallies.values()), ())
 
     def _admitted(
         self, event: pa.StructArray, known: KnownAnswers, files: _Files
@@ -156,7 +156,8 @@ class WorkerRouter:
         keys = batch.column(self._settings.event_key)
         outcome, known = self._advertised.match(batch, known, keys)
         readings = self._advertised.executor.readings
-        self._note(readings, outcome.tallies, outcome.problems, keys)
+        self._note(readings, outcome.tallies)
+        _tell_problems(outcome.problems, keys, files)
         admitted = np.zeros(len(event), bool)
         admitted[outcome.rows] = True
         if not admitted.all():
@@ -165,26 +166,23 @@ class WorkerRouter:
             np.flatnonzero(admitted).astype(np.int32)
         )
 
-    def _note(
-        self,
-        readings: tuple[Reading, ...],
-        tallies: tuple[Tally, ...],
-        problems: tuple[EventProblem, ...],
-        keys: pa.Array,
-    ) -> None:
+    def _note(self, readings: tuple[Reading, ...], tallies: tuple[Tally, ...]) -> None:
         for reading, tally in zip(readings, tallies, strict=True):
             self._tallies[reading] = self._tallies.get(reading, Tally()) + tally
-        room = max(0, KEPT_PROBLEMS - len(self._problems))
-        self._problems += [
-            KeyedProblem(
-                keys[one.row].as_py(),
-                one.reading.column.name,
-                one.reading.model.name,
-                one.reason,
-                one.failed,
-            )
-            for one in problems[:room]
-        ]
+
+
+def _tell_problems(problems: Sequence[EventProblem], keys: pa.Array, files: _Files) -> None:
+    """Write which events models could not read or failed on, and why."""
+    if not problems:
+        return
+    rows = {
+        "event": keys.take(pa.array([one.row for one in problems])),
+        "column": pa.array([one.reading.column.name for one in problems]),
+        "model": pa.array([one.reading.model.name for one in problems]),
+        "reason": pa.array([one.reason for one in problems]),
+        "failed": pa.array([one.failed for one in problems]),
+    }
+    files.write("problem", "", pa.record_batch(rows))
 
 
 class _Files:
