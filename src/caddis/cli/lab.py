@@ -83,11 +83,14 @@ MeanDelay = Annotated[
     ),
 ]
 Exponent = Annotated[
-    float, typer.Option(min=0, metavar="X", help="The exponent of Zipf's law.", rich_help_panel=OPEN)
+    float,
+    typer.Option(min=0, metavar="X", help="The exponent of Zipf's law.", rich_help_panel=OPEN),
 ]
 AtMost = Annotated[
     int,
-    typer.Option(min=1, metavar="N", help="Concepts that a subscription names at most.", rich_help_panel=OPEN),
+    typer.Option(
+        min=1, metavar="N", help="Concepts that a subscription names at most.", rich_help_panel=OPEN
+    ),
 ]
 Covering = Annotated[
     bool,
