@@ -2,9 +2,9 @@
 # Every check, stopping at the first that fails: the quickest first, the others side by side.
 #
 # While mypy reads, the kernels are compiled, once for all processes. Then the tests with Spark
-# run in one process around one session, which often waits for Java or for a process of its own;
-# the tests without Spark use the cores meanwhile, in several processes. What runs in the
-# background is shown when it has ended.
+# run in one process around one session, and beside it those that mostly wait for processes of
+# their own (brokers, clusters, a Connect server); the tests without Spark use the cores meanwhile,
+# in several processes. What runs in the background is shown when it has ended.
 set -Eeuo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PWD/.venv/bin:$PATH"
@@ -55,7 +55,7 @@ measured_pytest() { # measured_pytest NAME ARGUMENTS...
 }
 
 covered() {
-  coverage combine --quiet build/coverage/spark build/coverage/plain
+  coverage combine --quiet build/coverage/spark build/coverage/apart build/coverage/plain
   coverage report
 }
 
@@ -72,10 +72,13 @@ check "kernels: ordering" ended ordering
 
 rm -rf build/coverage
 mkdir -p build/coverage
-start spark measured_pytest spark -m spark tests/spark src/caddis/pipeline
+apart=(tests/spark/test_overlay.py tests/spark/test_clusters.py tests/spark/test_connect.py)
+start apart measured_pytest apart -m spark "${apart[@]}"
+start spark measured_pytest spark -m spark "${apart[@]/#/--ignore=}" tests/spark src/caddis/pipeline
 check "tests without Spark" \
   measured_pytest plain -m "not spark" -n auto --maxprocesses=8 --dist=worksteal src tests
 check "tests with Spark" ended spark
+check "tests with Spark and other processes" ended apart
 check "coverage" covered
 
 printf '\n==> all checks passed\n'
