@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from caddis.lab.instances import paper_workload
 from caddis.lab.overlay_workloads import Workload, draw_workload
 from caddis.lab.ratios import Record, Row, print_table, records
 from caddis.lab.simulation import Simulation
@@ -55,7 +56,8 @@ def trees(files: list[Path], count: int) -> Iterator[Topology]:
 
 def drawn(tree: Topology, events: int, seed: int) -> tuple[Workload, RoutingTables]:
     rng = np.random.default_rng(seed)
-    work = draw_workload(tree, SUBSCRIPTIONS, CONCEPTS, events=events, rng=rng)
+    instance = paper_workload(SUBSCRIPTIONS, CONCEPTS, rng=rng)
+    work = draw_workload(tree, instance, events=events, rng=rng)
     return work, subscribe_all(tree, work, covering=False)
 
 

@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from caddis.lab import draw_workload, simulate
-from caddis.lab.instances import random_instance
+from caddis.lab.instances import paper_workload, random_instance
 from caddis.lab.ordering_costs import policy_costs
 from caddis.ordering import POLICIES
 from caddis.overlay import FORWARDINGS, Topology
@@ -40,7 +40,8 @@ def ordering() -> None:
 
 def overlay() -> None:
     tree = Topology.synthetic(3)
-    workload = draw_workload(tree, 5, 3, events=2, rng=np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    workload = draw_workload(tree, paper_workload(5, 3, rng=rng), events=2, rng=rng)
     for policy in FORWARDINGS:
         simulate(tree, workload, policy)
 

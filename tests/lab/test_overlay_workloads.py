@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from caddis.errors import SubscriptionError
+from caddis.lab.instances import paper_workload
 from caddis.lab.overlay_workloads import draw_workload, parsed, where_of
 from caddis.overlay.topology import Topology
 from tests.lab.overlays import drawn_topology, drawn_workload
@@ -13,7 +14,8 @@ from tests.lab.overlays import drawn_topology, drawn_workload
 
 def test_subscriptions_ask_for_what_the_instance_s_links_do():
     rng = np.random.default_rng(0)
-    work = draw_workload(Topology.synthetic(5), 40, 8, events=3, rng=rng)
+    instance = paper_workload(40, 8, rng=rng)
+    work = draw_workload(Topology.synthetic(5), instance, events=3, rng=rng)
     assert [one.where for one in work.subscriptions] == [
         where_of(literals) for _, literals in work.instance.clauses
     ]
@@ -46,8 +48,9 @@ def test_expected_is_what_python_says_of_every_text():
 
 
 def test_the_same_generator_draws_the_same_workload():
+    instance = paper_workload(20, 6, rng=np.random.default_rng(2))
     one, other = (
-        draw_workload(Topology.synthetic(4), 20, 6, events=5, rng=np.random.default_rng(3))
+        draw_workload(Topology.synthetic(4), instance, events=5, rng=np.random.default_rng(3))
         for _ in range(2)
     )
     assert one.subscriptions == other.subscriptions

@@ -19,7 +19,7 @@ import numpy as np
 
 from caddis.arrays import Floats
 from caddis.errors import OverlayError
-from caddis.lab.instances import Popularity, Range
+from caddis.lab.instances import Popularity, Range, paper_workload
 from caddis.lab.overlay_workloads import Workload, draw_workload
 from caddis.lab.simulation import Simulation
 from caddis.lab.simulator import RoutingTables, simulate, subscribe_all
@@ -263,18 +263,19 @@ class Experiment:
     def _workload(self, task: Task) -> Workload:
         """Drawn alike at all points, as far as they have the same concepts."""
         ours, point = self.conditions, task.point
-        return draw_workload(
-            self.topologies[task.topology],
+        rng = np.random.default_rng([ours.seed, task.topology, task.repeat])
+        instance = paper_workload(
             point.subscriptions,
             point.concepts,
-            events=ours.events,
             popularity=point.popularity,
             exponent=ours.exponent,
             at_most=ours.at_most,
             costs=ours.costs,
             selectivity=ours.selectivity,
-            rng=np.random.default_rng([ours.seed, task.topology, task.repeat]),
+            rng=rng,
         )
+        topology = self.topologies[task.topology]
+        return draw_workload(topology, instance, events=ours.events, rng=rng)
 
 
 def _run(task: Task, policy: str, found: Simulation) -> Run:

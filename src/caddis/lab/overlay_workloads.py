@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Floats, Int32s
-from caddis.lab.instances import Instance, Popularity, Range, outcomes, paper_workload
+from caddis.lab.instances import Instance, outcomes
 from caddis.language import Clause, Column, Concept, Vocabulary, parse_all
 from caddis.overlay.beliefs import Beliefs
 from caddis.overlay.topology import Topology
@@ -62,9 +62,10 @@ class Workload:
     def expected(self) -> set[tuple[int, str]]:
         """Who must be notified of what: every subscription is evaluated on every event.
 
-        >>> from caddis.overlay.topology import Topology
+        >>> from caddis.lab.instances import paper_workload
         >>> rng = np.random.default_rng(1)
-        >>> work = draw_workload(Topology.synthetic(3), 20, 5, events=10, rng=rng)
+        >>> instance = paper_workload(20, 5, rng=rng)
+        >>> work = draw_workload(Topology.synthetic(3), instance, events=10, rng=rng)
         >>> len(work.expected())
         4
         """
@@ -85,37 +86,19 @@ def concepts(count: int) -> tuple[Concept, ...]:
 
 
 def draw_workload(
-    topology: Topology,
-    subscriptions: int,
-    concepts: int = 100,
-    *,
-    events: int = 1000,
-    popularity: Popularity = "zipf",
-    exponent: float = 1.0,
-    at_most: int = 5,
-    costs: Range = (12, 16),
-    selectivity: Range = (0, 0.25),
-    rng: np.random.Generator,
+    topology: Topology, instance: Instance, *, events: int = 1000, rng: np.random.Generator
 ) -> Workload:
-    """The paper's workload, published at the root."""
-    instance = paper_workload(
-        subscriptions,
-        concepts,
-        popularity=popularity,
-        exponent=exponent,
-        at_most=at_most,
-        costs=costs,
-        selectivity=selectivity,
-        rng=rng,
-    )
-    homes = _homes(topology, subscriptions, rng)
+    """Subscribers for the links of an instance, one clause each, and events at the root."""
+    homes = _homes(topology, instance.links, rng)
     wheres = [where_of(literals) for _, literals in instance.clauses]
     placed = tuple(
         Subscription(topology.brokers[home], f"s{number}", where)
         for number, (home, where) in enumerate(zip(homes.tolist(), wheres, strict=True))
     )
     truth = outcomes(instance, events, rng)
-    return Workload(instance, placed, truth, (topology.root,) * events, parsed(wheres, concepts))
+    return Workload(
+        instance, placed, truth, (topology.root,) * events, parsed(wheres, instance.concepts)
+    )
 
 
 def where_of(literals: tuple[int, ...]) -> str:

@@ -94,12 +94,14 @@ class Visit:
         return self._advance()
 
     def learn(self, link: Link, message: Learnt) -> Sent:
-        """Take in what another broker has to say; who holds events is told nothing."""
-        raise NotImplementedError
+        """Take in what another broker has to say; who holds events goes by what came with them."""
+        del link, message
+        return []
 
     def wake(self, reason: str, serial: int) -> Sent:
-        """Take in that time has passed."""
-        raise NotImplementedError
+        """Take in that time has passed; who holds events waits for nobody."""
+        del reason, serial
+        return []
 
     def lose(self, link: Link) -> Sent:
         """Take in that a neighbour is gone: what is open behind it no longer matters."""
@@ -109,8 +111,9 @@ class Visit:
         self._states[self._graph.leads_to == number] = SERVED
         return self._lost(number)
 
-    def _lost(self, number: int) -> Sent:  # noqa: ARG002
-        """Draw the conclusions from a neighbour's going; who holds events waits for nobody."""
+    def _lost(self, number: int) -> Sent:
+        """Draw the conclusions from a neighbour's going."""
+        del number
         return self._advance()
 
     def _advance(self) -> Sent:
