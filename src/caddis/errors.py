@@ -8,6 +8,7 @@
     ├── ModelError                a model cannot be used, or failed where that was to stop the match
     ├── IndexFolderError          a saved matcher or store cannot be read
     ├── OverlayError              an overlay file, topology or broker message is not usable
+    ├── TopicError                interests, rates, votes or channels are not usable
     └── EnvironmentProblem        Java, Spark or the machine is not as it must be
 
 Messages are for the person who made the mistake: what was wrong, where, what would be right.
@@ -90,6 +91,10 @@ class IndexFolderError(CaddisError):
 
 class OverlayError(CaddisError):
     """An overlay file, topology or broker message is not usable."""
+
+
+class TopicError(CaddisError):
+    """Interests, rates, votes or channels are not usable."""
 
 
 class EnvironmentProblem(CaddisError):
