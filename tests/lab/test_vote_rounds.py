@@ -1,0 +1,291 @@
+"""Votes in rounds: they agree with the real nodes and with the paper's rules, written plainly."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from caddis.arrays import Int64s
+from caddis.errors import TopicError
+from caddis.lab.vote_rounds import (
+    UNIT,
+    PairRounds,
+    Tree,
+    VoteRounds,
+    aggregated,
+    aggregated_again,
+    discriminability,
+    gaussian_costs,
+    packets,
+)
+from caddis.topics.links import Sent
+from caddis.topics.voting import Voter, Votes
+
+Links = dict[tuple[int, int], list[int]]
+
+
+class Listener(Voter):
+    """A voter that hears all of a round before it answers."""
+
+    def hear(self, heard: list[tuple[int, Votes]]) -> Sent:
+        for link, message in heard:
+            self._received[self._links[link], message.votes] = message.costs
+        return self._speak(np.array([0], np.int32))
+
+
+class RealNodes:
+    """The same interface as `VoteRounds`, on real nodes."""
+
+    def __init__(self, parents: list[int], costs: Int64s) -> None:
+        self.nodes = [Listener(costs.shape[1]) for _ in parents]
+        for node, above in enumerate(parents):
+            if above >= 0:
+                self.nodes[node].neighbour_joined(above)
+                self.nodes[above].neighbour_joined(node)
+        self.said = self._say({node: costs[node] for node in range(len(parents))})
+
+    def _say(self, inputs: dict[int, Int64s]) -> Links:
+        said = [(node, self.nodes[node].set_input(own)) for node, own in inputs.items()]
+        return self._links(said)
+
+    def change(self, nodes: list[int], costs: Int64s) -> None:
+        self.said = self._say(dict(zip(nodes, costs, strict=True)))
+
+    def step(self) -> Links:
+        arriving: dict[int, list[tuple[int, Votes]]] = {}
+        for (node, link), costs in self.said.items():
+            message = Votes(np.array([0], np.int32), np.array([costs]))
+            arriving.setdefault(link, []).append((node, message))
+        self.said = self._links([(w, self.nodes[w].hear(some)) for w, some in arriving.items()])
+        return self.said
+
+    def _links(self, said: list[tuple[int, Sent]]) -> Links:
+        return {
+            (u, int(str(w))): message.costs[0].tolist() for u, some in said for w, message in some
+        }
+
+
+class PlainPairs:
+    """Wolff and Schuster's majority vote on every pair of choices, written plainly."""
+
+    def __init__(self, tree: Tree, costs: Int64s) -> None:
+        self.pairs = list(combinations(range(costs.shape[1]), 2))
+        self.own = [[int(row[j] - row[i]) for i, j in self.pairs] for row in costs]
+        self.near = neighbours(tree)
+        zero = [0] * len(self.pairs)
+        self.sent = {link: list(zero) for link in links(tree)}
+        self.received = {link: list(zero) for link in links(tree)}
+        self.told: set[tuple[int, int]] = set()
+        self.messages = self.numbers = 0
+
+    def total(self, u: int, pair: int) -> int:
+        return self.own[u][pair] + sum(self.received[u, w][pair] for w in self.near[u])
+
+    def speak(self, nodes: list[int]) -> list[tuple[int, int]]:
+        queue = []
+        for u, w in [(node, other) for node in nodes for other in self.near[node]]:
+            due = [pair for pair in range(len(self.pairs)) if self.must(u, w, pair)]
+            for pair in due:
+                self.sent[u, w][pair] = self.total(u, pair) - self.received[u, w][pair]
+            if due:
+                self.told.add((u, w))
+                self.messages += 1
+                self.numbers += len(due)
+                queue.append((u, w))
+        return queue
+
+    def must(self, u: int, w: int, pair: int) -> bool:
+        known, total = self.sent[u, w][pair] + self.received[u, w][pair], self.total(u, pair)
+        closer = (known >= 0 and total < known) or (known < 0 and total > known)
+        return (u, w) not in self.told or closer
+
+    def run(self) -> "PlainPairs":
+        queue = self.speak(list(range(len(self.own))))
+        while queue:
+            for u, w in queue:
+                self.received[w, u] = list(self.sent[u, w])
+            queue = self.speak(sorted({w for _, w in queue}))
+        return self
+
+
+def neighbours(tree: Tree) -> list[list[int]]:
+    near: list[list[int]] = [[] for _ in tree.parents]
+    for u, w in links(tree):
+        near[u].append(w)
+    return near
+
+
+def links(tree: Tree) -> list[tuple[int, int]]:
+    return list(zip(tree.owner.tolist(), tree.ends.tolist(), strict=True))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Tree, Int64s]:
+    """Trees of all shapes with small costs, so that equals are frequent."""
+    nodes = draw(st.integers(1, 12))
+    parents = [-1, *(draw(st.integers(0, node - 1)) for node in range(1, nodes))]
+    choices = draw(st.integers(2, 4))
+    seed = draw(st.integers(0, 2**32 - 1))
+    high = draw(st.sampled_from([2, 5, 1000]))
+    return Tree.of(parents), np.random.default_rng(seed).integers(0, high, (nodes, choices))
+
+
+def radius_by_hand(tree: Tree, rounds: list[list[tuple[int, int]]]) -> list[int]:
+    """Who was told of whom, as sets; the farthest of them by distance in the tree."""
+    near = neighbours(tree)
+    of: dict[tuple[int, int], set[int]] = {link: set() for link in links(tree)}
+    for said in rounds:
+        news = {(u, w): {u}.union(*(of[u, v] for v in near[u] if v != w)) for u, w in said}
+        for (u, w), nodes in news.items():
+            of[w, u] = nodes
+    known = [set().union(*(of[u, w] for w in near[u])) for u in range(len(tree))]
+    return [max((distance(tree, u, v) for v in some), default=0) for u, some in enumerate(known)]
+
+
+def distance(tree: Tree, u: int, v: int) -> int:
+    ways = []
+    for node in (u, v):
+        way = [node]
+        while tree.parents[way[-1]] >= 0:
+            way.append(int(tree.parents[way[-1]]))
+        ways.append(way)
+    return len(set(ways[0]) ^ set(ways[1]))
+
+
+@given(cases(), st.data())
+def test_every_message_of_every_round_is_the_one_that_real_nodes_send(case, data):
+    tree, costs = case
+    vote, real = VoteRounds(tree, costs), RealNodes(tree.parents.tolist(), costs)
+    both = links(tree)
+    for _ in range(2):
+        for said in vote.spoken():
+            told = {both[link]: vote._sent[link].tolist() for link in said.tolist()}
+            assert told == real.said
+            real.step()
+        assert real.said == {}
+        assert vote.choices.tolist() == [node.choice() for node in real.nodes]
+        assert set(vote.choices.tolist()) == {int(costs.sum(axis=0).argmin())}
+        some = sorted(data.draw(st.sets(st.integers(0, len(tree) - 1), min_size=1)))
+        costs = costs.copy()
+        costs[some] = np.random.default_rng(len(some)).integers(0, 9, (len(some), costs.shape[1]))
+        vote.change(np.array(some, np.int32), costs[some])
+        real.change(some, costs[some])
+
+
+@given(cases())
+def test_a_radius_is_the_distance_of_the_farthest_that_a_node_was_told_of(case):
+    tree, costs = case
+    vote, both = VoteRounds(tree, costs), links(tree)
+    rounds = [[both[link] for link in said.tolist()] for said in vote.spoken()]
+    assert vote.radius.tolist() == radius_by_hand(tree, rounds)
+    assert vote.rounds == len(rounds)
+    assert vote.node_messages.sum() == sum(map(len, rounds))
+
+
+@given(cases())
+def test_pairs_are_voted_on_as_wolff_and_schuster_do(case):
+    tree, costs = case
+    found, plain = PairRounds(tree, costs).run(), PlainPairs(tree, costs).run()
+    assert found.link_messages.sum() == plain.messages
+    assert round(found.numbers * len(tree)) == plain.numbers
+    assert set(found.choices.tolist()) == {int(costs.sum(axis=0).argmin())}
+
+
+@given(cases())
+def test_a_link_carries_at_most_a_message_a_node_behind_it(case):
+    tree, costs = case
+    vote = VoteRounds(tree, costs).run()
+    for link, (u, w) in enumerate(links(tree)):
+        side = {u}
+        for _ in tree.parents:
+            side |= {b for a, b in links(tree) if a in side and (a, b) != (u, w)}
+        assert vote.link_messages[link] <= len(side)
+
+
+@given(cases())
+def test_rounds_are_bounded_by_the_tree_s_radius(case):
+    tree, costs = case
+    reach = [max(distance(tree, u, v) for v in range(len(tree))) for u in range(len(tree))]
+    radius = max(reach)
+    assert VoteRounds(tree, costs).run().rounds <= max(0, radius**2 + 2 * radius - 1)
+
+
+@given(cases(), st.integers(1, 4))
+@settings(max_examples=30)
+def test_votes_side_by_side_share_packets(case, count):
+    tree, costs = case
+    drawn = [np.roll(costs, shift, axis=0) for shift in range(count)]
+    sent = [VoteRounds(tree, some).run().messages for some in drawn]
+    together = packets([VoteRounds(tree, some) for some in drawn])
+    assert max(sent) - 1e-9 <= together <= sum(sent) + 1e-9
+
+
+def test_packets_are_counted_by_link_and_round():
+    tree = Tree.of([-1, 0])
+    same = [VoteRounds(tree, [[0, 3], [3, 1]]) for _ in range(5)]
+    assert packets(same) == VoteRounds(tree, [[0, 3], [3, 1]]).run().messages
+
+
+def test_a_quiet_system_stays_quiet_when_nothing_changes():
+    tree = Tree.of([-1, 0, 0, 1])
+    costs = np.arange(12).reshape(4, 3)
+    vote = VoteRounds(tree, costs).run()
+    vote.change(np.array([1, 3], np.int32), costs[[1, 3]])
+    assert vote.run().messages == 0
+    assert (vote.radius == 0).all()
+
+
+def test_inputs_do_not_change_while_messages_are_under_way():
+    vote = VoteRounds(Tree.of([-1, 0]), [[0, 1], [1, 0]])
+    with pytest.raises(TopicError, match="run it first"):
+        vote.change(np.array([0], np.int32), np.array([[1, 1]]))
+
+
+@pytest.mark.parametrize("parents", [[], [0], [-1, 2, 0], [-1, -1]])
+def test_what_is_no_tree_is_refused(parents):
+    with pytest.raises(TopicError, match="parents that stand before"):
+        Tree.of(parents)
+
+
+def test_sums_go_up_only_where_something_changed():
+    tree = Tree.of([-1, 0, 0, 1, 1, 2])
+    before = np.zeros((6, 2), np.int64)
+    before[0] = [0, 100]
+    after = before.copy()
+    after[3], after[4] = [5, 0], [2, 0]
+    assert aggregated_again(tree, before, after) == pytest.approx(3 / 6)
+    after[4] = [-5, 0]
+    assert aggregated_again(tree, before, after) == pytest.approx(2 / 6)
+    after[4] = [500, 0]
+    assert aggregated_again(tree, before, after) == pytest.approx((3 + 5) / 6)
+    assert aggregated(tree) == pytest.approx(10 / 6)
+
+
+def test_inputs_are_as_far_apart_as_they_were_asked_to_be():
+    costs = gaussian_costs(200_000, [0.1, 1.0], np.random.default_rng(5))
+    assert np.diff(costs.mean(axis=0)) / UNIT == pytest.approx([0.2**0.5, 2**0.5], abs=0.02)
+    assert discriminability(costs) == pytest.approx(0.1, abs=0.01)
+    assert discriminability(costs[:, ::-1]) == discriminability(costs)
+
+
+def test_choices_that_all_see_alike_are_easy_or_no_choice():
+    assert discriminability(np.array([[1, 2], [1, 2]])) == np.inf
+    assert discriminability(np.array([[2, 2], [2, 2]])) == 0
+
+
+@pytest.mark.parametrize(
+    ("distance_12", "messages", "radius"),
+    [(0.1, 4.68, 5.26), (0.5, 2.71, 1.76), (1.0, 2.29, 1.29), (4.0, 2.01, 1.01)],
+)
+def test_the_paper_s_votes_take_what_a_reference_of_their_rules_took(distance_12, messages, radius):
+    parents = (np.arange(1000) - 1) // 2
+    tree = Tree.of(parents)
+    votes = [
+        VoteRounds(tree, gaussian_costs(1000, [distance_12, 1.0], np.random.default_rng(seed)))
+        for seed in range(30)
+    ]
+    found = [vote.run() for vote in votes]
+    assert np.mean([vote.messages for vote in found]) == pytest.approx(messages, rel=0.06)
+    assert np.mean([vote.radius.mean() for vote in found]) == pytest.approx(radius, rel=0.12)
