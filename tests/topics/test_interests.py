@@ -56,8 +56,8 @@ def test_rates_keep_eight_digits_of_their_sum(rates: list[float]):
     assert np.abs(units * unit - rates).max() <= total * 1e-8
 
 
-@pytest.mark.parametrize("wrong", [-0.5, np.nan, np.inf])
-def test_rates_are_numbers_from_0_upwards(wrong: float):
+@pytest.mark.parametrize("wrong", [-0.5, np.nan, np.inf, 1e300])
+def test_rates_are_finite_numbers_from_0_upwards(wrong: float):
     with pytest.raises(TopicError, match="a rate is"):
         integer_rates(np.array([1.0, wrong]))
 

@@ -21,6 +21,8 @@ from caddis.errors import TopicError
 LARGEST_RATES = 1 << 32
 """What all rates together may come to: costs of 2^29 subscribers then fit into 64 bits, doubled."""
 
+LARGEST_GIVEN = 1e290
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interests:
@@ -103,14 +105,14 @@ def integer_rates(rates: Floats) -> tuple[Int64s, float]:
     ([1, 6, 0], 0.25)
     """
     given = np.asarray(rates, np.float64)
-    if not np.isfinite(given).all() or (given < 0).any():
-        wrong = given[~(np.isfinite(given) & (given >= 0))][0]
-        raise TopicError(f"a rate is {wrong}; rates are numbers from 0 upwards")
+    usable = (given >= 0) & (given <= LARGEST_GIVEN)
+    if not usable.all():
+        raise TopicError(f"a rate is {given[~usable][0]}; rates are from 0 to {LARGEST_GIVEN}")
     total = float(given.sum())
     if total <= LARGEST_RATES and (given == np.rint(given)).all():
         return given.astype(np.int64), 1.0
-    room = LARGEST_RATES / total / (1 + len(given) / LARGEST_RATES)
-    digits = min(int(np.floor(np.log10(room))), 300)
+    room = np.log10(LARGEST_RATES) - np.log10(total) - np.log1p(len(given) / LARGEST_RATES)
+    digits = min(int(np.floor(room)), 300)
     numbers = np.rint(_scaled(given, digits)).astype(np.int64)
     numbers[(numbers == 0) & (given > 0)] = 1
     common = int(np.gcd.reduce(numbers))
