@@ -4,18 +4,21 @@ Nodes of this room are state machines that give `(link, message)` pairs for what
 tree that joins them changes: a link that goes down and comes up again is another link, and what was
 still on its way in the old one must not be heard in the new one. So links have epochs. The layer
 that builds the tree numbers them, upwards for each pair of nodes, and tells both ends; `Links`
-stands between it and a node, marks what leaves with the link's epoch, drops what comes from an
-earlier one, and keeps what comes from one that this end has not been told of yet. Within an epoch
-a transport delivers all messages, in order; nothing else is asked of it.
+stands between it and a node and marks what leaves with the link's epoch. Of what arrives it drops
+all that is not of the latest epoch that it knows of, be it from that layer or from a packet, and
+keeps what comes from one that this end has not been told of yet. Within an epoch a transport
+delivers all messages, in order; nothing else is asked of it.
 
 Whatever a node has to say through a link at one time leaves in one packet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from caddis.errors import TopicError
 
 Link = Hashable
 """The name of the neighbour that it leads to."""
@@ -58,6 +61,13 @@ class Node(Protocol):
     def handle(self, link: Link, message: Any) -> Sent: ...
 
 
+@runtime_checkable
+class Attentive(Protocol):
+    """A node that takes in all that came at one time before it answers."""
+
+    def handle_all(self, heard: Sequence[tuple[Link, Any]]) -> Sent: ...
+
+
 class Packet(NamedTuple):
     """All that a node says through a link at one time."""
 
@@ -80,27 +90,40 @@ class Links:
 
     def __init__(self, node: Node) -> None:
         self.node = node
+        self._handle_all = node.handle_all if isinstance(node, Attentive) else self._handle_each
+        self._up: set[Link] = set()
         self._epochs: dict[Link, int] = {}
+        """By link, up or down: the last epoch that this end was told of."""
         self._early: dict[Link, list[Packet]] = {}
-        """By link: what was sent in an epoch that this end has yet to be told of."""
+        """By link: what was sent in a later one, the latest that was heard of."""
 
     def join(self, link: Link, epoch: int, *, up: bool = False) -> Sent:
-        """A link came up, in an epoch that it has not had before."""
-        said = self.node.neighbour_left(link) if link in self._epochs else []
+        """A link came up, in an epoch later than those before."""
+        if epoch <= self._epochs.get(link, epoch - 1):
+            before = self._epochs[link]
+            raise TopicError(f"the link to {link!r} had epoch {before}: {epoch} is not a later one")
+        said = self.node.neighbour_left(link) if link in self._up else []
+        self._up.add(link)
         self._epochs[link] = epoch
         said += self.node.neighbour_joined(link, up=up)
-        for packet in self._early.pop(link, []):
-            said += self._hear(link, packet)
+        if link in self._early and self._early[link][0].epoch <= epoch:
+            said += self._hear([(link, packet) for packet in self._early.pop(link)])
         return self.send(said)
 
     def leave(self, link: Link) -> Sent:
         """A link went down."""
-        del self._epochs[link]
+        if link not in self._up:
+            raise TopicError(f"the link to {link!r} cannot go down: it is not up")
+        self._up.remove(link)
         return self.send(self.node.neighbour_left(link))
 
-    def handle(self, link: Link, packet: Packet) -> Sent:
-        """What a transport delivered."""
-        return self.send(self._hear(link, packet))
+    def handle(self, link: Link, packet: Packet | Wake) -> Sent:
+        """What a transport delivered, or a clock."""
+        return self.handle_all([(link, packet)])
+
+    def handle_all(self, arrived: Iterable[tuple[Link, Packet | Wake]]) -> Sent:
+        """What was delivered at one time; of a link, in order."""
+        return self.send(self._hear(arrived))
 
     def send(self, said: Iterable[tuple[Link, Any]]) -> Sent:
         """What a node said, as one packet for each link; alarms as they are."""
@@ -109,22 +132,34 @@ class Links:
         for link, message in said:
             if link is CLOCK:
                 sent.append((link, message))
-            elif link in self._epochs:
+            elif link in self._up:
                 together.setdefault(link, []).append(message)
         for link, messages in together.items():
             sent.append((link, Packet(self._epochs[link], tuple(messages))))
         return sent
 
-    def _hear(self, link: Link, packet: Packet) -> Sent:
-        if link is CLOCK:
-            return self.node.handle(link, packet)
-        epoch = self._epochs.get(link)
-        if epoch is None or packet.epoch > epoch:
-            self._early.setdefault(link, []).append(packet)
-            return []
-        if packet.epoch < epoch:
-            return []
+    def _hear(self, arrived: Iterable[tuple[Link, Packet | Wake]]) -> Sent:
+        heard: Sent = []
+        for link, packet in arrived:
+            if isinstance(packet, Wake):
+                heard.append((link, packet))
+            elif self._is_of_now(link, packet):
+                heard += [(link, message) for message in packet.messages]
+        return self._handle_all(heard) if heard else []
+
+    def _is_of_now(self, link: Link, packet: Packet) -> bool:
+        """Whether a packet is of the link that is up; one that is of a later link is kept."""
+        told = self._epochs.get(link, packet.epoch - 1)
+        early = self._early.get(link, [])
+        latest = early[0].epoch if early else told
+        if packet.epoch > latest:
+            self._early[link] = [packet]
+        elif early and packet.epoch == latest:
+            early.append(packet)
+        return packet.epoch == told == latest and link in self._up
+
+    def _handle_each(self, heard: Iterable[tuple[Link, Any]]) -> Sent:
         said: Sent = []
-        for message in packet.messages:
+        for link, message in heard:
             said += self.node.handle(link, message)
         return said

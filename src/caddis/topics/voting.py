@@ -14,7 +14,7 @@ have something to say through a link say it in one message.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Poll(Protocol):
 
     def neighbour_left(self, link: Link) -> Sent: ...
 
-    def handle(self, link: Link, message: Votes) -> Sent: ...
+    def handle(self, link: Link, message: Any) -> Sent: ...
 
     def set_input(self, costs: Costs, votes: Int32s | None = None) -> Sent: ...
 
@@ -99,7 +99,7 @@ class Voter:
 
     def set_input(self, costs: Costs, votes: Int32s | None = None) -> Sent:
         """Say what each choice costs this node: in all votes, or in some."""
-        rows = np.arange(len(self._own), dtype=np.int32) if votes is None else votes
+        rows = np.asarray(range(len(self._own)) if votes is None else votes, np.int32)
         self._own[rows] = checked_costs(costs, len(rows), self._own.shape[1])
         self._open[rows] = True
         return self._speak(rows)
@@ -123,8 +123,14 @@ class Voter:
 
     def handle(self, link: Link, message: Votes) -> Sent:
         """A neighbour knows something new."""
-        self._received[self._links[link], message.votes] = message.costs
-        return self._speak(message.votes[self._open[message.votes]])
+        return self.handle_all([(link, message)])
+
+    def handle_all(self, heard: Sequence[tuple[Link, Votes]]) -> Sent:
+        """Some neighbours know something new: take it all in, then answer."""
+        for link, message in heard:
+            self._received[self._links[link], message.votes] = message.costs
+        votes = heard[0][1].votes if len(heard) == 1 else together(heard)
+        return self._speak(votes[self._open[votes]])
 
     def _all_open(self) -> Int32s:
         return np.flatnonzero(self._open).astype(np.int32)
@@ -149,13 +155,20 @@ def checked_costs(costs: Costs, votes: int, choices: int) -> Int64s:
     given = np.asarray(costs)
     if given.dtype.kind not in "iu" and given.size:
         raise TopicError(f"costs are whole numbers, not {given.dtype}: choose a smaller unit")
-    if given.size != votes * choices:
+    if given.shape != (votes, choices) and (given.shape != (choices,) or votes != 1):
         raise TopicError(
-            f"{votes} votes on {choices} choices have {votes * choices} costs, not {given.size}"
+            f"{votes} votes on {choices} choices have costs of shape {(votes, choices)},"
+            f" not {given.shape}"
         )
-    if given.size and int(np.abs(given).max()) > LARGEST:
-        raise TopicError(f"a cost is {int(np.abs(given).max()):,}; the largest is {LARGEST:,}")
+    most = max(int(given.max()), -int(given.min())) if given.size else 0
+    if most > LARGEST:
+        raise TopicError(f"a cost is {most:,}; the largest is {LARGEST:,}")
     return given.reshape(votes, choices).astype(np.int64)
+
+
+def together(heard: Sequence[tuple[Link, Votes]]) -> Int32s:
+    """The votes that some messages are about, each once."""
+    return np.unique(np.concatenate([message.votes for _, message in heard]))
 
 
 def _with_one_more(rows: Grown) -> Grown:

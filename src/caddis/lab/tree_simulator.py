@@ -1,0 +1,200 @@
+"""A tree of nodes in virtual time: real nodes behind real links, simulated delays and changes.
+
+Nodes are numbered, and a node's link is named by the number of the neighbour that it leads to. A
+packet takes a random time; those of one epoch of a link keep their order, and nothing else does:
+the two ends of a link are told that it came up or went down at different moments, and packets of
+an old epoch may arrive after those of a new one. Node 0 is the root of its part of the tree, and of
+two parts without it the first that `join` names stays above; where that turns a link's direction,
+the link gets a new epoch. A run is determined by its arguments and the seed of its generator.
+
+All packets that reach a node at one moment are taken in before it answers (`Links.handle_all`). So
+with `delay=a_round` a run is synchronous: in each round, every node takes in all that was sent to
+it in the round before, then answers once; `now` is the number of the round. Give it the tree as
+`parents`, which all nodes know at moment 0, and inputs by `say` before the first `run`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from caddis.arrays import Int32s, Int64s
+from caddis.topics.links import CLOCK, Link, Links, Node, Packet, Sent
+
+Delay = Callable[[np.random.Generator], float]
+"""How long a packet, or news of a change, is on its way."""
+
+
+def a_while(rng: np.random.Generator) -> float:
+    """Anything from 0 to 100 ms."""
+    return 100 * rng.random()
+
+
+def a_round(rng: np.random.Generator) -> float:  # noqa: ARG001
+    """Always 1."""
+    return 1.0
+
+
+class TreeSimulator:
+    """Nodes, the tree that joins them, and what is on its way between them.
+
+    >>> from caddis.topics import Voter
+    >>> voters = [Voter(choices=2) for _ in range(3)]
+    >>> tree = TreeSimulator(voters, np.random.default_rng(0), parents=[-1, 0, 0])
+    >>> for node, costs in enumerate([[0, 3], [5, 4], [3, 0]]):
+    ...     tree.say(node, voters[node].set_input(costs))
+    >>> tree.run()
+    >>> [voter.choice() for voter in voters]
+    [1, 1, 1]
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        rng: np.random.Generator,
+        delay: Delay = a_while,
+        *,
+        parents: Sequence[int] | Int32s | None = None,
+    ) -> None:
+        self.now = 0.0
+        self.links = [Links(node) for node in nodes]
+        self._rng, self._delay = rng, delay
+        self._packets, self._messages, self._nbytes = ([0] * len(nodes) for _ in range(3))
+        self._above = [-1] * len(nodes)
+        self._epochs: dict[tuple[int, int], int] = {}
+        """By link, from the lesser number to the greater: its last epoch."""
+        self._ordered: dict[tuple[object, ...], float] = {}
+        """By whatever keeps its order: when the last of it arrives."""
+        self._to_do: list[tuple[float, int, Callable[[], None]]] = []
+        self._arriving: list[tuple[float, int, int, Link, Any]] = []
+        self._count = 0
+        for node, parent in enumerate(parents if parents is not None else []):
+            if parent >= 0:
+                self._link(int(parent), node, lambda _: 0.0)
+        self.run(until_ms=0)
+
+    @property
+    def parents(self) -> Int32s:
+        """By node: its parent in the tree as it stands, whoever knows it yet; of a root, -1."""
+        return np.array(self._above, np.int32)
+
+    @property
+    def packets(self) -> Int64s:
+        """By node: how many packets it sent."""
+        return np.array(self._packets, np.int64)
+
+    @property
+    def messages(self) -> Int64s:
+        """By node: how many messages it sent; one that is about many votes counts for each."""
+        return np.array(self._messages, np.int64)
+
+    @property
+    def nbytes(self) -> Int64s:
+        """By node: how large its messages were, as far as they say."""
+        return np.array(self._nbytes, np.int64)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is on its way and nothing will happen by itself."""
+        return not self._arriving and not self._to_do
+
+    def root(self, node: int) -> int:
+        """The root of the part of the tree that a node is in."""
+        while self._above[node] >= 0:
+            node = self._above[node]
+        return node
+
+    def join(self, above: int, below: int) -> None:
+        """Link two parts of the tree; the part of node 0 is above whatever the order."""
+        if self.root(above) == self.root(below):
+            raise ValueError(f"{above} and {below} are in one part of the tree already")
+        if self.root(below) == 0:
+            above, below = below, above
+        turned = [below]
+        while self._above[turned[-1]] >= 0:
+            turned.append(self._above[turned[-1]])
+        self._link(above, below, self._delay)
+        for parent, child in pairwise(turned):
+            self._link(parent, child, self._delay)
+
+    def leave(self, one: int, other: int) -> None:
+        """Cut a link: the part below has a root of its own."""
+        if self._above[one] == other:
+            one, other = other, one
+        if self._above[other] != one:
+            raise ValueError(f"{one} and {other} are not linked")
+        self._above[other] = -1
+        for here, there in ((one, other), (other, one)):
+            self._tell(here, there, self._delay, partial(self.links[here].leave, there))
+
+    def say(self, node: int, sent: Sent) -> None:
+        """Send what a node's own method returned."""
+        self._send(node, self.links[node].send(sent))
+
+    def at(self, moment_ms: float, action: Callable[[], None]) -> None:
+        """Let something happen."""
+        self._count += 1
+        heapq.heappush(self._to_do, (max(moment_ms, self.now), self._count, action))
+
+    def run(self, until_ms: float | None = None) -> None:
+        """Let time pass: until all is quiet, or until a moment, with all that happens at it."""
+        while not self.quiet:
+            moment = min(one[0][0] for one in (self._to_do, self._arriving) if one)
+            if until_ms is not None and moment > until_ms:
+                break
+            self.now = moment
+            self._pass_moment()
+        if until_ms is not None:
+            self.now = max(self.now, until_ms)
+
+    def _pass_moment(self) -> None:
+        """What happens now: first changes, then what reaches nodes, each node all at once."""
+        while self._to_do and self._to_do[0][0] == self.now:
+            heapq.heappop(self._to_do)[2]()
+        arrived: dict[int, list[tuple[Link, Any]]] = {}
+        while self._arriving and self._arriving[0][0] == self.now:
+            _, _, node, link, packet = heapq.heappop(self._arriving)
+            arrived.setdefault(node, []).append((link, packet))
+        for node, packets in arrived.items():
+            self._send(node, self.links[node].handle_all(packets))
+
+    def _link(self, above: int, below: int, delay: Delay) -> None:
+        """A link comes up, or comes up anew in another direction."""
+        self._above[below] = above
+        ends = min(above, below), max(above, below)
+        epoch = self._epochs[ends] = self._epochs.get(ends, -1) + 1
+        self._tell(above, below, delay, lambda: self.links[above].join(below, epoch))
+        self._tell(below, above, delay, lambda: self.links[below].join(above, epoch, up=True))
+
+    def _tell(self, node: int, link: int, delay: Delay, change: Callable[[], Sent]) -> None:
+        """Tell a node of a change of one of its links, in the order of that link's changes."""
+        moment = self._in_order(("told", node, link), delay)
+        self.at(moment, lambda: self._send(node, change()))
+
+    def _in_order(self, of: tuple[object, ...], delay: Delay) -> float:
+        moment = max(self.now + delay(self._rng), self._ordered.get(of, 0.0))
+        self._ordered[of] = moment
+        return moment
+
+    def _send(self, node: int, sent: Sent) -> None:
+        for link, packet in sent:
+            self._count += 1
+            if link is CLOCK:
+                moment = self.now + packet.after_ms
+                heapq.heappush(self._arriving, (moment, self._count, node, link, packet))
+                continue
+            assert isinstance(link, int)
+            self._weigh(node, packet)
+            moment = self._in_order((node, link, packet.epoch), self._delay)
+            heapq.heappush(self._arriving, (moment, self._count, link, node, packet))
+
+    def _weigh(self, node: int, packet: Packet) -> None:
+        self._packets[node] += 1
+        for message in packet.messages:
+            self._messages[node] += len(getattr(message, "votes", "1"))
+            self._nbytes[node] += getattr(message, "nbytes", 0)
