@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from caddis.arrays import Floats
+from caddis.cli.lab_runs import words
 from caddis.errors import CaddisError
 from caddis.lab.adaptive_filtering import (
     SYNTHETIC,
@@ -83,10 +84,10 @@ class FigureOrder:
 
     def wanted(self) -> tuple[Figure, ...]:
         """The figures to draw, with their policies."""
-        policies = _words(self.policies)
+        policies = words(self.policies)
         for name in policies:
             policy_named(name)
-        names = _words(self.figures)
+        names = words(self.figures)
         if not names or not policies:
             raise CaddisError("name at least one figure and one policy")
         return tuple(figure(name, self.scale(), policies) for name in names)
@@ -96,17 +97,12 @@ class FigureOrder:
         return tuple(map(read_round_trips, self.round_trips))
 
 
-def _words(text: str) -> tuple[str, ...]:
-    words = (word.strip() for word in text.split(","))
-    return tuple(dict.fromkeys(word for word in words if word))
-
-
 def _numbers(text: str | None, option: str) -> tuple[int, ...]:
-    words = _words(text or "")
-    wrong = [word for word in words if not word.isdigit() or int(word) == 0]
+    given = words(text or "")
+    wrong = [word for word in given if not word.isdigit() or int(word) == 0]
     if wrong:
         raise CaddisError(f"{option}: {wrong[0]!r} is not a number; write them as 500,1000,2000")
-    return tuple(sorted(map(int, words)))
+    return tuple(sorted(map(int, given)))
 
 
 def _digest(matrices: Sequence[Floats]) -> str:

@@ -12,7 +12,7 @@ mean delay is taken: a run tells all four (see `simulation.Mean`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -192,9 +192,6 @@ class Run:
     @property
     def key(self) -> Key:
         return self.point, self.topology, self.repeat, self.policy
-
-
-RUN_FIELDS = tuple(field.name for field in fields(Run))
 
 
 def plan(figures: Iterable[Figure], scale: Scale, done: Collection[Key] = ()) -> list[Task]:

@@ -9,28 +9,18 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TextIO, get_args
 
 import numpy as np
 
 from caddis.arrays import Floats
 from caddis.errors import OverlayError
-from caddis.lab.adaptive_filtering import BASELINE, RUN_FIELDS, Figure, Measure, Run
-from caddis.lab.instances import Popularity
+from caddis.lab.adaptive_filtering import BASELINE, Figure, Measure, Run
+from caddis.lab.run_tables import RunTable
 from caddis.lab.simulation import Mean
 
 MEANS: tuple[Mean, ...] = get_args(Mean)
-TEXTS, COUNTS = (
-    ("popularity", "policy"),
-    (
-        "subscriptions",
-        "concepts",
-        "topology",
-        "repeat",
-        "notifications",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +51,17 @@ class Saving:
     most: float
 
 
-def write_header(file: TextIO) -> None:
-    """The names of the columns."""
-    csv.writer(file, lineterminator="\n").writerow(RUN_FIELDS)
-
-
-def write_runs(file: TextIO, runs: Iterable[Run]) -> None:
-    """A line for each run."""
-    csv.writer(file, lineterminator="\n").writerows(map(_told, runs))
-
-
-def read_runs(file: TextIO, name: str) -> list[Run]:
-    """What was written; a last line that was cut short does not count."""
-    lines = file.read().splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith("\n")]
-    rows = list(csv.reader(whole))
-    if not rows or tuple(rows[0]) != RUN_FIELDS:
-        raise OverlayError(f"{name}: the first line does not name the columns of runs")
-    return [_read(row, f"{name}, line {at}") for at, row in enumerate(rows[1:], 2)]
+TABLE = RunTable(Run, OverlayError)
+write_header, write_runs, read_runs = TABLE.write_header, TABLE.write, TABLE.read
 
 
 def write_figures(file: TextIO, figures: Sequence[Figure], runs: Sequence[Run]) -> None:
     """A line for each figure, x and run."""
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(("figure", "x", *RUN_FIELDS))
+    writer.writerow(("figure", "x", *TABLE.fields))
     for figure in figures:
         for run in of_figure(figure, runs):
-            writer.writerow((figure.name, figure.x(run.point), *_told(run)))
+            writer.writerow((figure.name, figure.x(run.point), *TABLE.told(run)))
 
 
 def of_figure(figure: Figure, runs: Iterable[Run]) -> list[Run]:
@@ -167,25 +141,3 @@ def _cell(policy: str, x: int, own: Floats, base: Floats) -> Cell:
         float(high),
         len(own),
     )
-
-
-def _told(run: Run) -> list[str | int]:
-    """A run's fields; measured ones to six digits."""
-    return [f"{value:.6g}" if isinstance(value, float) else value for value in astuple(run)]
-
-
-def _read(row: list[str], where: str) -> Run:
-    try:
-        given = dict(zip(RUN_FIELDS, row, strict=True))
-        values = {name: _value(name, text) for name, text in given.items()}
-    except ValueError as error:
-        raise OverlayError(f"{where}: not a run: {error}") from None
-    return Run(**values)  # type: ignore[arg-type]
-
-
-def _value(name: str, text: str) -> str | int | float:
-    if name == "popularity" and text not in get_args(Popularity):
-        raise ValueError(f"{text!r} is no popularity")
-    if name in TEXTS:
-        return text
-    return int(text) if name in COUNTS else float(text)
