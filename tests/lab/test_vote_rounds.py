@@ -1,6 +1,7 @@
 """Votes in rounds: they agree with the real nodes and with the paper's rules, written plainly."""
 
-from itertools import combinations
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Int64s
 from caddis.errors import TopicError
+from caddis.lab.tree_simulator import TreeSimulator, a_round
+from caddis.lab.trees import complete_binary_tree
 from caddis.lab.vote_rounds import (
     UNIT,
     PairRounds,
@@ -20,94 +23,39 @@ from caddis.lab.vote_rounds import (
     gaussian_costs,
     packets,
 )
-from caddis.topics.links import Sent
-from caddis.topics.voting import Voter, Votes
+from caddis.topics.links import Link, Sent
+from caddis.topics.majority import SignVoter, pairwise, winner
+from caddis.topics.voting import Voter
 
-Links = dict[tuple[int, int], list[int]]
-
-
-class Listener(Voter):
-    """A voter that hears all of a round before it answers."""
-
-    def hear(self, heard: list[tuple[int, Votes]]) -> Sent:
-        for link, message in heard:
-            self._received[self._links[link], message.votes] = message.costs
-        return self._speak(np.array([0], np.int32))
+Heard = dict[tuple[int, int], Any]
 
 
 class RealNodes:
-    """The same interface as `VoteRounds`, on real nodes."""
+    """Real nodes in rounds: each takes in all that it is sent in a round, then answers."""
 
-    def __init__(self, parents: list[int], costs: Int64s) -> None:
-        self.nodes = [Listener(costs.shape[1]) for _ in parents]
+    def __init__(self, parents: list[int], nodes: Sequence[Voter | SignVoter]) -> None:
+        self.nodes, self.said = nodes, Heard()
         for node, above in enumerate(parents):
             if above >= 0:
-                self.nodes[node].neighbour_joined(above)
-                self.nodes[above].neighbour_joined(node)
-        self.said = self._say({node: costs[node] for node in range(len(parents))})
+                nodes[node].neighbour_joined(above)
+                nodes[above].neighbour_joined(node)
 
-    def _say(self, inputs: dict[int, Int64s]) -> Links:
-        said = [(node, self.nodes[node].set_input(own)) for node, own in inputs.items()]
-        return self._links(said)
+    def change(self, some: Iterable[int], inputs: Int64s) -> None:
+        self.said = heard(
+            (node, self.nodes[node].set_input(own)) for node, own in zip(some, inputs, strict=True)
+        )
 
-    def change(self, nodes: list[int], costs: Int64s) -> None:
-        self.said = self._say(dict(zip(nodes, costs, strict=True)))
-
-    def step(self) -> Links:
-        arriving: dict[int, list[tuple[int, Votes]]] = {}
-        for (node, link), costs in self.said.items():
-            message = Votes(np.array([0], np.int32), np.array([costs]))
+    def step(self) -> None:
+        arriving: dict[int, list[tuple[Link, Any]]] = {}
+        for (node, link), message in self.said.items():
             arriving.setdefault(link, []).append((node, message))
-        self.said = self._links([(w, self.nodes[w].hear(some)) for w, some in arriving.items()])
-        return self.said
-
-    def _links(self, said: list[tuple[int, Sent]]) -> Links:
-        return {
-            (u, int(str(w))): message.costs[0].tolist() for u, some in said for w, message in some
-        }
+        self.said = heard(
+            (node, self.nodes[node].handle_all(all_)) for node, all_ in arriving.items()
+        )
 
 
-class PlainPairs:
-    """Wolff and Schuster's majority vote on every pair of choices, written plainly."""
-
-    def __init__(self, tree: Tree, costs: Int64s) -> None:
-        self.pairs = list(combinations(range(costs.shape[1]), 2))
-        self.own = [[int(row[j] - row[i]) for i, j in self.pairs] for row in costs]
-        self.near = neighbours(tree)
-        zero = [0] * len(self.pairs)
-        self.sent = {link: list(zero) for link in links(tree)}
-        self.received = {link: list(zero) for link in links(tree)}
-        self.told: set[tuple[int, int]] = set()
-        self.messages = self.numbers = 0
-
-    def total(self, u: int, pair: int) -> int:
-        return self.own[u][pair] + sum(self.received[u, w][pair] for w in self.near[u])
-
-    def speak(self, nodes: list[int]) -> list[tuple[int, int]]:
-        queue = []
-        for u, w in [(node, other) for node in nodes for other in self.near[node]]:
-            due = [pair for pair in range(len(self.pairs)) if self.must(u, w, pair)]
-            for pair in due:
-                self.sent[u, w][pair] = self.total(u, pair) - self.received[u, w][pair]
-            if due:
-                self.told.add((u, w))
-                self.messages += 1
-                self.numbers += len(due)
-                queue.append((u, w))
-        return queue
-
-    def must(self, u: int, w: int, pair: int) -> bool:
-        known, total = self.sent[u, w][pair] + self.received[u, w][pair], self.total(u, pair)
-        closer = (known >= 0 and total < known) or (known < 0 and total > known)
-        return (u, w) not in self.told or closer
-
-    def run(self) -> "PlainPairs":
-        queue = self.speak(list(range(len(self.own))))
-        while queue:
-            for u, w in queue:
-                self.received[w, u] = list(self.sent[u, w])
-            queue = self.speak(sorted({w for _, w in queue}))
-        return self
+def heard(said: Iterable[tuple[int, Sent]]) -> Heard:
+    return {(node, int(str(link))): message for node, some in said for link, message in some}
 
 
 def neighbours(tree: Tree) -> list[list[int]]:
@@ -157,21 +105,60 @@ def distance(tree: Tree, u: int, v: int) -> int:
 @given(cases(), st.data())
 def test_every_message_of_every_round_is_the_one_that_real_nodes_send(case, data):
     tree, costs = case
-    vote, real = VoteRounds(tree, costs), RealNodes(tree.parents.tolist(), costs)
-    both = links(tree)
+    voters = [Voter(costs.shape[1]) for _ in tree.parents]
+    real = RealNodes(tree.parents.tolist(), voters)
+    vote, both = VoteRounds(tree, costs), links(tree)
+    real.change(range(len(tree)), costs)
     for _ in range(2):
         for said in vote.spoken():
             told = {both[link]: vote._sent[link].tolist() for link in said.tolist()}
-            assert told == real.said
+            assert told == {link: votes.costs[0].tolist() for link, votes in real.said.items()}
             real.step()
         assert real.said == {}
-        assert vote.choices.tolist() == [node.choice() for node in real.nodes]
+        assert vote.choices.tolist() == [voter.choice() for voter in voters]
         assert set(vote.choices.tolist()) == {int(costs.sum(axis=0).argmin())}
         some = sorted(data.draw(st.sets(st.integers(0, len(tree) - 1), min_size=1)))
         costs = costs.copy()
         costs[some] = np.random.default_rng(len(some)).integers(0, 9, (len(some), costs.shape[1]))
         vote.change(np.array(some, np.int32), costs[some])
         real.change(some, costs[some])
+
+
+@given(cases())
+def test_pairs_are_voted_on_as_real_nodes_do(case):
+    tree, costs = case
+    votes = pairwise(costs)
+    voters = [SignVoter(votes.shape[1]) for _ in tree.parents]
+    real = RealNodes(tree.parents.tolist(), voters)
+    found, both = PairRounds(tree, costs), links(tree)
+    real.change(range(len(tree)), votes)
+    numbers = 0
+    for said in found.spoken():
+        assert {both[link] for link in said.tolist()} == set(real.said)
+        for link in said.tolist():
+            signs = real.said[both[link]]
+            assert found._sent[link, signs.votes].tolist() == signs.values.tolist()
+            numbers += len(signs.votes)
+        real.step()
+    assert real.said == {}
+    assert round(found.numbers * len(tree)) == numbers
+    assert found.choices.tolist() == [winner(voter.signs) for voter in voters]
+    assert set(found.choices.tolist()) == {int(costs.sum(axis=0).argmin())}
+
+
+@pytest.mark.no_cover
+def test_a_thousand_simulated_nodes_send_as_many_messages_in_as_many_rounds():
+    parents = complete_binary_tree(1000)
+    costs = gaussian_costs(1000, [0.3, 1.0], np.random.default_rng(2))
+    voters = [Voter(choices=3) for _ in parents]
+    simulator = TreeSimulator(voters, np.random.default_rng(0), a_round, parents=parents)
+    for node, voter in enumerate(voters):
+        simulator.say(node, voter.set_input(costs[node]))
+    simulator.run()
+    vote = VoteRounds(Tree.of(parents), costs).run()
+    assert vote.node_messages.tolist() == simulator.messages.tolist()
+    assert vote.choices.tolist() == [voter.choice() for voter in voters]
+    assert vote.rounds == simulator.now
 
 
 @given(cases())
@@ -182,15 +169,6 @@ def test_a_radius_is_the_distance_of_the_farthest_that_a_node_was_told_of(case):
     assert vote.radius.tolist() == radius_by_hand(tree, rounds)
     assert vote.rounds == len(rounds)
     assert vote.node_messages.sum() == sum(map(len, rounds))
-
-
-@given(cases())
-def test_pairs_are_voted_on_as_wolff_and_schuster_do(case):
-    tree, costs = case
-    found, plain = PairRounds(tree, costs).run(), PlainPairs(tree, costs).run()
-    assert found.link_messages.sum() == plain.messages
-    assert round(found.numbers * len(tree)) == plain.numbers
-    assert set(found.choices.tolist()) == {int(costs.sum(axis=0).argmin())}
 
 
 @given(cases())
@@ -280,8 +258,7 @@ def test_choices_that_all_see_alike_are_easy_or_no_choice():
     [(0.1, 4.68, 5.26), (0.5, 2.71, 1.76), (1.0, 2.29, 1.29), (4.0, 2.01, 1.01)],
 )
 def test_the_paper_s_votes_take_what_a_reference_of_their_rules_took(distance_12, messages, radius):
-    parents = (np.arange(1000) - 1) // 2
-    tree = Tree.of(parents)
+    tree = Tree.of(complete_binary_tree(1000))
     votes = [
         VoteRounds(tree, gaussian_costs(1000, [distance_12, 1.0], np.random.default_rng(seed)))
         for seed in range(30)

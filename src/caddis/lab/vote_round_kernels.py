@@ -20,6 +20,7 @@ import numpy as np
 from numba import njit
 
 from caddis.arrays import Bools, Int32s, Int64s
+from caddis.topics.majority_kernels import must_tell
 from caddis.topics.vote_kernels import least, must_send, take_rest
 
 
@@ -165,10 +166,9 @@ def judge_pairs(
         for link in range(begin, end):
             spoken = 0
             for entry in range(size):
-                known = sent[link, entry] + received[link, entry]
-                closer = total[entry] < known if known >= 0 else total[entry] > known
-                if closer or not told[link]:
-                    sent[link, entry] = total[entry] - received[link, entry]
+                here, there = sent[link, entry], received[link, entry]
+                if not told[link] or must_tell(total[entry], here, there):
+                    sent[link, entry] = total[entry] - there
                     spoken += 1
             if spoken == 0:
                 continue

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
 from caddis.arrays import Floats, Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.lab.vote_round_kernels import carry, judge, judge_pairs, links_of, paths_up
+from caddis.topics.majority import pairwise
 
 UNIT = 1 << 20
 """What 1.0 becomes where costs are drawn: nodes vote on whole numbers."""
@@ -194,8 +194,7 @@ class PairRounds(VoteRounds):
     _judge = staticmethod(judge_pairs)
 
     def _entries(self, costs: Int64s) -> Int64s:
-        pairs = list(combinations(range(costs.shape[1]), 2))
-        return np.stack([costs[:, j] - costs[:, i] for i, j in pairs], axis=1)
+        return pairwise(costs)
 
 
 def packets(votes: Sequence[VoteRounds]) -> float:
