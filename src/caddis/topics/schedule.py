@@ -1,0 +1,180 @@
+"""Which topics vote next, and when it is enough: K-Means over settled votes.
+
+    leader       one topic a wave, in turn: every move lowers the cost
+    concurrent   a random share of the topics a wave: quicker, but moves of which each would lower
+                 the cost may raise it together
+
+A wave is a set of topics whose votes settle on the same map; their outcomes are adopted together.
+Whether that paid shows with the next wave, which brings the cost of the map that it votes on. If
+the cost did not fall, the moves are taken back, a random half of them is tried instead, and fewer
+topics vote at once; a single move always pays. So the cost falls until every topic has voted on the
+same map and none wanted to move, a local minimum, for as long as interests stay as they are. When
+much changes at once, or again and again, one topic after the other moves as the leader says.
+
+A schedule knows only outcomes and costs. Nodes that send messages, memory and Spark all follow it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from caddis.arrays import Bools, Int32s
+from caddis.errors import TopicError
+from caddis.topics.excess import checked_channels
+
+Mode = Literal["leader", "concurrent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How boldly topics move.
+
+    share: the most topics that vote at once, of all, in concurrent mode.
+    improvement: it is enough when all topics had a turn and the cost fell by a smaller share than
+        this; with 0 only a local minimum is enough.
+    large_change: a larger share of topics that want to move is left to the leader.
+    patience: concurrent waves without rest before the leader takes over.
+    """
+
+    share: float = 0.2
+    improvement: float = 0.0
+    large_change: float = 0.75
+    patience: int = 500
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise TopicError(f"topics vote at once by a share from 0 to 1, not {self.share}")
+        if not 0 <= self.improvement < 1:
+            raise TopicError(f"an improvement is a share of the cost, not {self.improvement}")
+
+
+class Wave(NamedTuple):
+    """These topics vote now; all others stay where they are."""
+
+    mode: Mode
+    topics: Int32s
+
+
+class Trial(NamedTuple):
+    """Moves whose worth the next wave will show: the map before them and its cost."""
+
+    channels: Int32s
+    cost: int
+    topics: Int32s
+    choices: Int32s
+
+
+class Schedule:
+    """Decides who votes, and adopts the outcomes that pay.
+
+    >>> schedule = Schedule(np.zeros(3, np.int32), 2, Settings(), np.random.default_rng(1))
+    >>> wave = schedule.begin("leader")
+    >>> wave.mode, len(wave.topics)
+    ('leader', 1)
+    >>> while wave := schedule.settle(schedule.channels[wave.topics], cost=7):
+    ...     pass
+    >>> schedule.channels.tolist(), schedule.waves
+    ([0, 0, 0], 3)
+    """
+
+    def __init__(
+        self, channels: Int32s, k: int, settings: Settings, rng: np.random.Generator
+    ) -> None:
+        self.channels: Int32s = checked_channels(channels, len(channels), k).copy()
+        """The map as it stands: what the present wave votes on."""
+        self.waves = 0
+        """How many have settled in the present mode."""
+        self._settings = settings
+        self._rng = rng
+        self._wave = Wave("leader", np.zeros(0, np.int32))
+        self._size = 1
+        self._turn: Int32s = np.zeros(0, np.int32)
+        """The topics that have yet to vote before all had a turn."""
+        self._opens_turn = True
+        self._turn_cost: int | None = None
+        """What the map cost when the last turn began."""
+        self._voted: Bools = np.zeros(len(channels), np.bool_)
+        """By topic: whether its vote on the map as it stands is known, and it stays."""
+        self._trial: Trial | None = None
+
+    def begin(self, mode: Mode) -> Wave:
+        """Let all topics vote anew."""
+        self._voted[:] = False
+        return self._start(mode)
+
+    def stir(self, moved: Int32s) -> Wave:
+        """At rest, these topics' votes no longer choose their channels: they vote first."""
+        if len(moved) > self._settings.large_change * len(self.channels):
+            return self.begin("leader")
+        self._voted[:] = True
+        self._voted[moved] = False
+        return self._start("concurrent")
+
+    def settle(self, choices: Int32s, cost: int) -> Wave | None:
+        """The votes of a wave have settled; who votes next, or None at rest.
+
+        choices: the channels that the wave's topics chose, in its order.
+        cost: that of `channels`, on which they voted, before the choices are adopted.
+        """
+        self.waves += 1
+        mode, topics = self._wave
+        if self._trial and len(self._trial.topics) > 1 and cost >= self._trial.cost:
+            self._take_back(self._trial)
+            return self._next(mode)
+        if self._trial:
+            self._trial = None
+            self._size = min(2 * self._size, self._most(mode))
+        moving = choices != self.channels[topics]
+        self._voted[topics[~moving]] = True
+        if self._voted.all() or self._enough(cost):
+            return None
+        if mode == "concurrent" and self.waves >= self._settings.patience:
+            return self.begin("leader")
+        if moving.any():
+            self._try(Trial(self.channels, cost, topics[moving], choices[moving]))
+        return self._next(mode)
+
+    def _start(self, mode: Mode) -> Wave:
+        self.waves = 0
+        self._trial = self._turn_cost = None
+        self._size = self._most(mode)
+        self._turn = self._turn[:0]
+        return self._next(mode)
+
+    def _most(self, mode: Mode) -> int:
+        return 1 if mode == "leader" else int(np.ceil(self._settings.share * len(self.channels)))
+
+    def _next(self, mode: Mode) -> Wave:
+        left = self._turn[~self._voted[self._turn]]
+        if not len(left):
+            left = self._rng.permutation(np.flatnonzero(~self._voted)).astype(np.int32)
+            self._opens_turn = True
+        self._turn = left[self._size :]
+        self._wave = Wave(mode, left[: self._size])
+        return self._wave
+
+    def _enough(self, cost: int) -> bool:
+        """Whether a turn has ended that brought too little."""
+        if not self._opens_turn:
+            return False
+        self._opens_turn = False
+        before, self._turn_cost = self._turn_cost, cost
+        return before is not None and 0 <= before - cost < self._settings.improvement * before
+
+    def _try(self, trial: Trial) -> None:
+        self._trial = trial
+        self.channels = trial.channels.copy()
+        self.channels[trial.topics] = trial.choices
+        self._voted[:] = False
+        if len(trial.topics) == 1:
+            self._voted[trial.topics] = True  # a vote does not depend on its own topic's channel
+
+    def _take_back(self, trial: Trial) -> None:
+        """Make half of the moves only; the votes on the map with all of them are void."""
+        self._turn = np.concatenate([self._wave.topics, self._turn])
+        self._size = max(1, self._size // 2)
+        half = self._rng.permutation(len(trial.topics))[: len(trial.topics) // 2]
+        self._try(trial._replace(topics=trial.topics[half], choices=trial.choices[half]))
