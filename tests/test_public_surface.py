@@ -30,6 +30,7 @@ def test_everything_that_a_package_exports_exists(package):
 
 def test_the_public_names_are_these():
     assert sorted(caddis.__all__) == [
+        "ClusteringReport",
         "MatchResult",
         "Matcher",
         "Matches",
@@ -39,6 +40,7 @@ def test_the_public_names_are_these():
         "errors",
         "match",
         "models",
+        "topics_to_channels",
     ]
 
 

@@ -1,6 +1,7 @@
 """Match a stream of events against very many standing subscriptions.
 
     matches = caddis.match(events, subscriptions, models=[...])
+    channels = caddis.topics_to_channels(interests, rates, channels=20)
 
 `concept` makes a model of a Python function; `caddis.models` has others. `Matcher` is the same
 without Spark and without models. All are imported when they are first used, so that the command
@@ -20,9 +21,17 @@ if TYPE_CHECKING:
     from caddis import models
     from caddis.matching import Matcher, Matches
     from caddis.models import concept
-    from caddis.pipeline import MatchResult, ModelReport, SubscriptionStore, match
+    from caddis.pipeline import (
+        ClusteringReport,
+        MatchResult,
+        ModelReport,
+        SubscriptionStore,
+        match,
+        topics_to_channels,
+    )
 
 __all__ = [
+    "ClusteringReport",
     "MatchResult",
     "Matcher",
     "Matches",
@@ -32,6 +41,7 @@ __all__ = [
     "errors",
     "match",
     "models",
+    "topics_to_channels",
 ]
 __version__ = "0.1.0"
 
@@ -40,6 +50,7 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 otherwise start whatever `python3` a worker finds, which may lack Caddis."""
 
 _HOMES = {
+    "ClusteringReport": "caddis.pipeline",
     "Matcher": "caddis.matching",
     "Matches": "caddis.matching",
     "MatchResult": "caddis.pipeline",
@@ -47,6 +58,7 @@ _HOMES = {
     "SubscriptionStore": "caddis.pipeline",
     "concept": "caddis.models",
     "match": "caddis.pipeline",
+    "topics_to_channels": "caddis.pipeline",
 }
 
 

@@ -1,0 +1,142 @@
+"""`topics_to_channels`: which topics are disseminated together, found on Spark.
+
+For those who have everybody's interests in one place: the cost is that of the nodes which vote
+(`caddis.topics.excess`), and so are the moves (`caddis.topics.schedule`), but a vote is a sum over
+partitions. No jar, no SparkContext, no JVM object: the call is the same through Spark Connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from caddis.arrays import Int32s
+from caddis.errors import TopicError
+from caddis.pipeline.failures import spark_failures
+from caddis.pipeline.topics_packing import packed
+from caddis.pipeline.topics_reports import ClusteringReport, Progress, silent
+from caddis.pipeline.topics_tables import Topics, find_topics, placed, read_previous
+from caddis.pipeline.topics_waves import Clusterer
+from caddis.pipeline.topics_workers import warm_up
+from caddis.topics.schedule import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to look for better channels; see `topics_to_channels`."""
+
+    sample: int = 2_000_000
+    improvement: float = 0.001
+    waves: int = 100
+    share: float = 0.2
+    partitions: int | None = None
+
+    def __post_init__(self) -> None:
+        self.settings()
+        for name in ("sample", "waves", "partitions"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise TopicError(f"{name}={value}: it must be 1 or more")
+
+    def settings(self) -> Settings:
+        """How topics move."""
+        return Settings(share=self.share, improvement=self.improvement)
+
+
+DEFAULT = Effort()
+
+
+def topics_to_channels(
+    interests: DataFrame,
+    rates: DataFrame | None = None,
+    channels: int = 20,
+    *,
+    previous: DataFrame | None = None,
+    seed: int = 0,
+    sample: int = DEFAULT.sample,
+    improvement: float = DEFAULT.improvement,
+    waves: int = DEFAULT.waves,
+    share: float = DEFAULT.share,
+    partitions: int | None = None,
+    report: ClusteringReport | None = None,
+    progress: Progress = silent,
+) -> DataFrame:
+    """Put topics into channels so that subscribers receive little that they do not want.
+
+    A subscriber receives all topics of every channel that holds a topic it wants, and the cost is
+    the summed rate of those that it does not want. The result has the columns `topic` and
+    `channel`, from 0 to channels - 1, and each topic of interests and rates once. It depends on the
+    seed and the data, and not on how these are partitioned.
+
+    interests: columns `subscriber` and `topic`, strings or whole numbers; pairs that come twice
+        count once.
+    rates: columns `topic` and `rate`; a rate for each topic that somebody wants. Topics with a rate
+        that nobody wants go to the channel that fewest receive. By default all rates are 1.
+    channels: how many there may be; where topics are as few, each is alone.
+    previous: an earlier result, columns `topic` and `channel`, to begin with: topics move only
+        where that saves cost, new ones go where they cost least, vanished ones are dropped.
+    sample: about how many interests are clustered in this process's memory for a first map.
+    improvement: it is enough when all topics had a turn to vote and the cost fell by a smaller
+        share than this; with 0, when no topic wants to move.
+    waves: the most that are held.
+    share: of the topics, those that vote in one wave.
+    partitions: of the packed interests; by default one for every 2 million.
+    report: filled with costs, waves and seconds.
+    progress: called after each wave.
+    """
+    check_channels(channels)
+    effort = Effort(sample, improvement, waves, share, partitions)
+    told = ClusteringReport() if report is None else report
+    before = None
+    if previous is not None:
+        with told.phase("read"), spark_failures():
+            before = read_previous(previous, interests)
+    with clustering(interests, rates, effort, seed=seed, report=told, progress=progress) as found:
+        known = None if before is None else placed(found.packed.wanted_names, before, channels)
+        numbers = found.cluster(channels, known, told)
+    return as_map(interests.sparkSession, found.packed.topics, numbers)
+
+
+@contextmanager
+def clustering(
+    interests: DataFrame,
+    rates: DataFrame | None,
+    effort: Effort,
+    *,
+    seed: int,
+    report: ClusteringReport,
+    progress: Progress,
+) -> Iterator[Clusterer]:
+    """Check and pack the tables; what is kept on the workers is let go at the block's end."""
+    with report.phase("read"), spark_failures():
+        topics = find_topics(interests, rates)
+    warm_up()
+    held = packed(
+        interests,
+        topics,
+        sample=effort.sample,
+        seed=seed,
+        partitions=effort.partitions,
+        report=report,
+    )
+    with held as rows:
+        yield Clusterer(rows, effort.settings(), effort.waves, seed, progress)
+
+
+def as_map(session: SparkSession, topics: Topics, channels: Int32s) -> DataFrame:
+    """Topics and their channels, in the order of the topics."""
+    table = pa.table({"topic": topics.names, "channel": pa.array(channels)})
+    return session.createDataFrame(table.sort_by("topic")).select(
+        F.col("topic").cast(topics.type).alias("topic"), "channel"
+    )
+
+
+def check_channels(channels: int) -> None:
+    """Raise unless it is a number of channels."""
+    if channels < 1:
+        raise TopicError(f"channels={channels}: there must be 1 or more")

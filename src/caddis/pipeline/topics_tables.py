@@ -1,0 +1,199 @@
+"""The tables that `topics_to_channels` is given, checked before anything long is done.
+
+Rates and a previous map are small, so they are read whole. Of the interests one aggregate is taken,
+by topic: it finds what is null, how much there is, and the topics themselves. A topic's number is
+its place among the wanted topics in their order, whatever the order or the partitions of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    IntegerType,
+    LongType,
+    NumericType,
+    ShortType,
+    StringType,
+)
+
+from caddis.arrays import Floats, Int32s
+from caddis.errors import TopicError
+
+NEW = -1
+"""In place of a channel: the topic has none yet."""
+SHOWN = 3
+
+_WHOLE = (ByteType, ShortType, IntegerType, LongType)
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """Every topic there is: first those that somebody wants, by number; then the others."""
+
+    names: pa.Array
+    rates: Floats
+    wanted: int
+    interests: int
+    """Rows of the table of interests, pairs that come twice included."""
+    type: DataType
+    """Of the topics, as the user has them."""
+
+
+def interest_columns(interests: DataFrame) -> DataFrame:
+    """Subscriber and topic, as plain strings or as BIGINT."""
+    _check_batch(interests, "interests")
+    return interests.select(
+        _plain(interests, "interests", "subscriber"), _plain(interests, "interests", "topic")
+    )
+
+
+def find_topics(interests: DataFrame, rates: DataFrame | None) -> Topics:
+    """All topics with their rates; raises on what is null, unknown or no rate."""
+    columns = interest_columns(interests)
+    known = None if rates is None else read_rates(rates, interests)
+    found = columns.groupBy("topic").agg(
+        F.count(F.lit(1)).alias("interests"),
+        F.count_if(F.col("subscriber").isNull()).alias("nobody"),
+    )
+    table = found.toArrow()
+    _check_no_nulls(table)
+    wanted = _plain_array(table["topic"]).sort()
+    total = pc.sum(table["interests"]).as_py() or 0
+    kind = interests.schema["topic"].dataType
+    if not total:
+        raise TopicError("there are no interests: the table is empty")
+    if known is None:
+        return Topics(wanted, np.ones(len(wanted)), len(wanted), total, kind)
+    names, values = known
+    at = pc.index_in(wanted, names)
+    _refuse(wanted.filter(pc.is_null(at)), "rates: no rate for", "; each topic needs one")
+    others = names.filter(pc.invert(pc.is_in(names, wanted))).sort()
+    every = pa.concat_arrays([wanted, others])
+    by_number = values[pc.index_in(every, names).to_numpy()]
+    return Topics(every, by_number, len(wanted), total, kind)
+
+
+def read_rates(rates: DataFrame, interests: DataFrame) -> tuple[pa.Array, Floats]:
+    """Topics and their rates."""
+    _check_batch(rates, "rates")
+    topic = _same_kind(rates, "rates", interests)
+    kind = _field(rates, "rates", "rate")
+    if not isinstance(kind, NumericType):
+        raise TopicError(f"rates: 'rate' is {_sql(kind)}; it must be a number")
+    table = rates.select(topic, F.col("rate").cast("double").alias("rate")).toArrow()
+    names = _plain_array(table["topic"])
+    _check_keys(names, "rates")
+    values = table["rate"].combine_chunks()
+    _refuse(names.filter(pc.is_null(values)), "rates: the rate is null of", "")
+    numbers: Floats = values.to_numpy(zero_copy_only=False)
+    wrong = ~np.isfinite(numbers) | (numbers < 0)
+    if wrong.any():
+        rate = numbers[wrong][0]
+        _refuse(names.filter(pa.array(wrong)), f"rates: the rate is {rate:g} of", "; 0 or more is")
+    return names, numbers
+
+
+def read_previous(previous: DataFrame, interests: DataFrame) -> tuple[pa.Array, Int32s]:
+    """Topics and their channels of an earlier map."""
+    _check_batch(previous, "previous")
+    topic = _same_kind(previous, "previous", interests)
+    kind = _field(previous, "previous", "channel")
+    if not isinstance(kind, _WHOLE):
+        raise TopicError(f"previous: 'channel' is {_sql(kind)}; it must be a whole number")
+    table = previous.select(topic, F.col("channel").cast("long").alias("channel")).toArrow()
+    names = _plain_array(table["topic"])
+    _check_keys(names, "previous")
+    channels = table["channel"].combine_chunks()
+    _refuse(names.filter(pc.is_null(channels)), "previous: the channel is null of", "")
+    _refuse(names.filter(pc.less(channels, 0)), "previous: the channel is negative of", "")
+    few = np.minimum(channels.to_numpy(zero_copy_only=False), np.iinfo(np.int32).max)
+    return names, few.astype(np.int32)
+
+
+def placed(names: pa.Array, previous: tuple[pa.Array, Int32s], k: int) -> Int32s:
+    """By topic its channel of the previous map; NEW if it has none there, or none of k."""
+    known, channels = previous
+    at = pc.index_in(names, known).fill_null(NEW).to_numpy(zero_copy_only=False)
+    found = np.where(at >= 0, channels[at], NEW) if len(channels) else np.full(len(names), NEW)
+    return np.where(found < k, found, NEW).astype(np.int32)
+
+
+def _field(table: DataFrame, what: str, name: str) -> DataType:
+    if name not in table.columns:
+        raise TopicError(
+            f"{what}: there is no column {name!r}; there are {', '.join(table.columns) or 'none'}"
+        )
+    return table.schema[name].dataType
+
+
+def _plain(table: DataFrame, what: str, name: str) -> Column:
+    """A column as plain strings or as BIGINT: what is equal then has equal bytes."""
+    kind = _field(table, what, name)
+    if isinstance(kind, _WHOLE):
+        return F.col(name).cast("long").alias(name)
+    if isinstance(kind, StringType):
+        return F.col(name).cast(StringType()).alias(name)
+    raise TopicError(f"{what}: {name!r} is {_sql(kind)}; it must be STRING or a whole number")
+
+
+def _same_kind(table: DataFrame, what: str, interests: DataFrame) -> Column:
+    column = _plain(table, what, "topic")
+    ours, theirs = interests.schema["topic"].dataType, table.schema["topic"].dataType
+    if isinstance(ours, StringType) != isinstance(theirs, StringType):
+        raise TopicError(
+            f"{what}: 'topic' is {_sql(theirs)}, but {_sql(ours)} in interests; cast one of them"
+        )
+    return column
+
+
+def _check_batch(table: DataFrame, what: str) -> None:
+    if table.isStreaming:
+        raise TopicError(f"{what}: this is a stream; channels are found for a table as it stands")
+
+
+def _check_no_nulls(table: pa.Table) -> None:
+    nameless = pc.sum(table.filter(pc.is_null(table["topic"]))["interests"]).as_py()
+    if nameless:
+        raise TopicError(f"interests: the topic is null in {nameless:,} rows")
+    nobody = table.filter(pc.greater(table["nobody"], 0))
+    if nobody.num_rows:
+        rows, topic = pc.sum(nobody["nobody"]).as_py(), nobody["topic"][0].as_py()
+        raise TopicError(
+            f"interests: the subscriber is null in {rows:,} rows, one of them of topic {topic!r}"
+        )
+
+
+def _check_keys(names: pa.Array, what: str) -> None:
+    if names.null_count:
+        raise TopicError(f"{what}: the topic is null in {names.null_count:,} rows")
+    counts = pc.value_counts(names)
+    twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    _refuse(twice, f"{what}: there are several rows of", "; each topic comes once")
+
+
+def _refuse(names: pa.Array, problem: str, right: str) -> None:
+    """Raise if there are topics of which this is true."""
+    if not len(names):
+        return
+    some = ", ".join(repr(name) for name in names.slice(0, SHOWN).to_pylist())
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    raise TopicError(f"{problem} topic {some}{more}{right}")
+
+
+def _plain_array(column: pa.ChunkedArray) -> pa.Array:
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], column.type)
+    return array.cast(pa.string() if not pa.types.is_integer(array.type) else pa.int64())
+
+
+def _sql(kind: DataType) -> str:
+    return kind.simpleString().upper()

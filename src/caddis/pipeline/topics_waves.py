@@ -1,0 +1,145 @@
+"""Clustering on Spark: a first map from a sample in memory, then waves over everybody.
+
+A sample of the subscribers is clustered here, topic by topic, as the leader does. Then all of them
+vote: each wave counts tallies on the workers, every topic's vote follows from these, and
+`caddis.topics.schedule` says which of them are adopted, as it does for nodes. Sums are of whole
+numbers and the sample is drawn by a hash, so the outcome depends on the seed and the data, and not
+on how these are spread.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from caddis.arrays import Int32s, Int64s
+from caddis.pipeline.topics_packing import PackedInterests
+from caddis.pipeline.topics_reports import ClusteringReport, Progress, WaveReport, silent
+from caddis.pipeline.topics_tables import NEW
+from caddis.topics.excess import Tallies, channel_rates, outcomes, total_cost, vote_costs
+from caddis.topics.schedule import Schedule, Settings
+
+
+class Counted(NamedTuple):
+    """A map of the wanted topics, and who receives what under it."""
+
+    channels: Int32s
+    tallies: Tallies
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clusterer:
+    """Finds maps of the same interests, for one number of channels or for several.
+
+    waves: the most that there are, however much the last one gained.
+    """
+
+    packed: PackedInterests
+    settings: Settings
+    waves: int
+    seed: int
+    progress: Progress = silent
+
+    def cluster(self, k: int, previous: Int32s | None, report: ClusteringReport) -> Int32s:
+        """By topic its channel: first of those that somebody wants, then of the others.
+
+        previous: by wanted topic its channel, or NEW.
+        """
+        rng = np.random.default_rng(self.seed)
+        with report.phase("start"):
+            start = self._start(k, previous, rng)
+        with report.phase("waves"):
+            found = self._settle(start, k, rng, report)
+        channels = self._with_unwanted(found)
+        with report.phase("random"):
+            size = len(self.packed.rates)
+            drawn = np.random.default_rng(self.seed).integers(k, size=size, dtype=np.int32)
+            report.random_cost = self._price(drawn, self.packed.count(self._wanted(drawn), k))
+        report.cost = self._price(channels, found.tallies)
+        report.topics, report.interests = size, int(found.tallies.wants.sum())
+        wanted = int(found.tallies.wants @ self.packed.wanted_rates)
+        report.wanted_rate = wanted * self.packed.unit
+        return channels
+
+    def carried(self, channels: Int32s, k: int) -> Int64s:
+        """By channel, the rate of all its topics."""
+        return channel_rates(channels, self.packed.rates, k)
+
+    def _start(self, k: int, previous: Int32s | None, rng: np.random.Generator) -> Int32s:
+        """A map to begin with; a previous one stands as it is if it fills its channels."""
+        topics = self.packed.topics.wanted
+        if topics <= k:
+            return np.arange(topics, dtype=np.int32)
+        if previous is not None and len(np.unique(previous[previous != NEW])) == k:
+            return self._placed(previous, k)
+        return rng.integers(k, size=topics, dtype=np.int32)
+
+    def _placed(self, previous: Int32s, k: int) -> Int32s:
+        """The map, with each new topic where it costs least among those that it knows."""
+        new = previous == NEW
+        if not new.any():
+            return previous
+        aside = np.where(new, k, previous).astype(np.int32)
+        tallies = self.packed.count(aside, k + 1)
+        costs = vote_costs(tallies, aside, self.packed.wanted_rates)
+        return np.where(new, costs[:, :k].argmin(axis=1), previous).astype(np.int32)
+
+    def _settle(
+        self, start: Int32s, k: int, rng: np.random.Generator, report: ClusteringReport
+    ) -> Counted:
+        """Waves until no topic wants to move, or it is enough; the best map of all that voted."""
+        schedule = Schedule(start, k, self.settings, rng)
+        wave = schedule.begin("concurrent")
+        best: Counted | None = None
+        while True:
+            began = time.monotonic()
+            counted = self._counted(schedule.channels, k)
+            if best is None or counted.cost < best.cost:
+                best = counted
+            choices = self._choices(counted)
+            moving = choices != counted.channels
+            self._tell(report, counted, len(wave.topics), int(moving[wave.topics].sum()), began)
+            report.at_rest = counted is best and not moving.any()
+            following = schedule.settle(choices[wave.topics], counted.cost)
+            ended = report.at_rest or following is None or following.mode == "leader"
+            if ended or following is None or len(report.waves) >= self.waves:
+                return best
+            wave = following
+
+    def _counted(self, channels: Int32s, k: int) -> Counted:
+        tallies = self.packed.count(channels, k)
+        cost = total_cost(tallies, channels, self.packed.wanted_rates)
+        return Counted(channels.copy(), tallies, cost)
+
+    def _choices(self, counted: Counted) -> Int32s:
+        costs = vote_costs(counted.tallies, counted.channels, self.packed.wanted_rates)
+        return outcomes(costs, counted.channels)
+
+    def _tell(
+        self, report: ClusteringReport, counted: Counted, voters: int, moved: int, began: float
+    ) -> None:
+        cost = self._price(self._with_unwanted(counted), counted.tallies)
+        if not report.waves:
+            report.start_cost = cost
+        number, seconds = len(report.waves) + 1, time.monotonic() - began
+        report.waves.append(WaveReport(number, voters, moved, cost, seconds))
+        self.progress(report.waves[-1])
+
+    def _with_unwanted(self, counted: Counted) -> Int32s:
+        """The map of all topics: those that nobody wants are where fewest receive them."""
+        others = len(self.packed.rates) - len(counted.channels)
+        quietest = np.int32(counted.tallies.receivers.argmin())
+        return np.concatenate([counted.channels, np.full(others, quietest, np.int32)])
+
+    def _wanted(self, channels: Int32s) -> Int32s:
+        return channels[: self.packed.topics.wanted]
+
+    def _price(self, channels: Int32s, tallies: Tallies) -> float:
+        """The cost of a map of all topics, in the user's unit."""
+        carried = self.carried(channels, len(tallies.receivers))
+        wanted = tallies.wants @ self.packed.wanted_rates
+        return float(int(tallies.receivers @ carried - wanted) * self.packed.unit)
