@@ -2,8 +2,8 @@
 
 The other way to hold the votes of `voting`, behind the same methods. A node tells its parent what
 the choices cost it and all nodes below it, once it has heard that from all its children; the root
-knows the sum over all, and what is least in it, of equals the first, goes down. That is 2 messages a
-node for a first vote, however close the race; after a change there is one a node on the way up to
+knows the sum over all, and what is least in it, of equals the first, goes down. That is 2 messages
+a node for a first vote, however close the race; after a change there is one a node on the way up to
 the root, and some come down only if the outcome is another. A vote has no outcome before all nodes
 have opened it (`set_input`), as a sum that lacks some of them means nothing.
 
