@@ -1,0 +1,179 @@
+"""Which channel carries a topic: a map that is never changed, only replaced by its next version.
+
+Publishers and receivers each hold a map and learn of a new one at different moments, so a map says
+which version it is: a newer one takes the place of an older one, an older one that comes late is
+ignored, and two different maps of one version are a mistake of whoever made them. Its text is the
+same for equal maps, in files and between machines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+from caddis.arrays import Int32s
+from caddis.errors import TopicError
+
+Move = tuple[int | None, int | None]
+"""The channel of a topic before and after; None where the topic is not in the map."""
+
+
+class ChannelMap:
+    """Topics and the channels that carry them.
+
+    otherwise: the channel of topics that are not in the map; None: there is none for them.
+
+    >>> first = ChannelMap({"chess": 0, "tea": 0, "rain": 1})
+    >>> first.channel_of("rain"), first.topics_of(0)
+    (1, ('chess', 'tea'))
+    >>> second = first.with_channels({"tea": 1})
+    >>> second.version, first.moves(second)
+    (2, {'tea': (0, 1)})
+    >>> first.latest(second) is second and second.latest(first) is second
+    True
+    >>> first.channel_of("tee")
+    Traceback (most recent call last):
+    caddis.errors.TopicError: topic 'tee' is not in version 1 of the map; did you mean 'tea'?
+    """
+
+    __slots__ = ("_channels", "_topics", "otherwise", "version")
+
+    def __init__(
+        self, channels: Mapping[str, int], version: int = 1, otherwise: int | None = None
+    ) -> None:
+        self._channels = dict(channels)
+        self._topics: dict[int, tuple[str, ...]] | None = None
+        self.version = _checked_number("a map's version", version)
+        self.otherwise = otherwise
+        if otherwise is not None:
+            _checked_number("the channel of all other topics", otherwise)
+        for topic, channel in self._channels.items():
+            if type(channel) is not int or channel < 0 or not isinstance(topic, str):
+                _refuse(topic, channel)
+
+    @classmethod
+    def from_arrays(
+        cls, topics: Sequence[str], channels: Int32s, version: int = 1, otherwise: int | None = None
+    ) -> ChannelMap:
+        """A map from a clustering: the topics' names, and the channel of each."""
+        if len(topics) != len(channels) or len(set(topics)) != len(topics):
+            raise TopicError(
+                f"{len(channels):,} channels need as many different topics, not"
+                f" {len(set(topics)):,} among {len(topics):,}"
+            )
+        return cls(dict(zip(topics, channels.tolist(), strict=True)), version, otherwise)
+
+    @classmethod
+    def from_json(cls, text: str) -> ChannelMap:
+        """The map that `to_json` wrote."""
+        try:
+            read = json.loads(text, object_pairs_hook=_distinct)
+        except json.JSONDecodeError as error:
+            raise TopicError(f"the text is no channel map: {error}") from error
+        if not isinstance(read, dict) or not isinstance(read.get("channels"), dict):
+            raise TopicError('a channel map reads {"channels": {topic: channel}, "version": 1}')
+        if unknown := sorted(set(read) - {"channels", "otherwise", "version"}):
+            raise TopicError(f"a channel map has no {unknown[0]!r}; written by a later release?")
+        return cls(read["channels"], read.get("version", 1), read.get("otherwise"))
+
+    def to_json(self) -> str:
+        """The map as one line of text; equal maps have the same."""
+        fields: dict[str, object] = {"channels": self._channels, "version": self.version}
+        if self.otherwise is not None:
+            fields["otherwise"] = self.otherwise
+        return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    def __len__(self) -> int:
+        return len(self._channels)
+
+    def __contains__(self, topic: str) -> bool:
+        return topic in self._channels
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ChannelMap):
+            return NotImplemented
+        return self is other or (
+            (self.version, self.otherwise) == (other.version, other.otherwise)
+            and self._channels == other._channels
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.version, self.otherwise, len(self._channels)))
+
+    def __repr__(self) -> str:
+        return f"<ChannelMap version {self.version}: {len(self):,} topics>"
+
+    @property
+    def topics(self) -> Iterable[str]:
+        """All topics that have a channel of their own choice."""
+        return self._channels.keys()
+
+    @property
+    def channels(self) -> dict[str, int]:
+        """The channel of each topic, as a copy."""
+        return dict(self._channels)
+
+    def get(self, topic: str) -> int | None:
+        """The topic's channel, or None if no channel carries it."""
+        return self._channels.get(topic, self.otherwise)
+
+    def channel_of(self, topic: str) -> int:
+        """The topic's channel."""
+        channel = self.get(topic)
+        if channel is None:
+            close = get_close_matches(topic, self._channels, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TopicError(f"topic {topic!r} is not in version {self.version} of the map{hint}")
+        return channel
+
+    def topics_of(self, channel: int) -> tuple[str, ...]:
+        """The topics of a channel, by name; the first call sorts all of them."""
+        if self._topics is None:
+            together: dict[int, list[str]] = {}
+            for topic in sorted(self._channels):
+                together.setdefault(self._channels[topic], []).append(topic)
+            self._topics = {number: tuple(topics) for number, topics in together.items()}
+        return self._topics.get(channel, ())
+
+    def moves(self, other: ChannelMap) -> dict[str, Move]:
+        """The topics whose channel is not the same in another map."""
+        moved = {topic for topic, _ in self._channels.items() ^ other._channels.items()}
+        ways = {topic: (self.get(topic), other.get(topic)) for topic in sorted(moved)}
+        return {topic: way for topic, way in ways.items() if way[0] != way[1]}
+
+    def with_channels(self, changes: Mapping[str, int | None]) -> ChannelMap:
+        """The next version: these topics are moved or added, or taken out (None); others stay."""
+        after = {**self._channels, **changes}
+        kept = {topic: channel for topic, channel in after.items() if channel is not None}
+        return ChannelMap(kept, self.version + 1, self.otherwise)
+
+    def latest(self, other: ChannelMap) -> ChannelMap:
+        """Which of two maps holds."""
+        if other.version == self.version and other != self:
+            raise TopicError(
+                f"two different maps are version {self.version}: {len(self.moves(other)):,} topics"
+                " have another channel; one author must number all versions"
+            )
+        return other if other.version > self.version else self
+
+
+def _checked_number(what: str, number: int) -> int:
+    if type(number) is not int or number < 0:
+        raise TopicError(f"{what} is a whole number from 0 up, not {number!r}")
+    return number
+
+
+def _refuse(topic: object, channel: object) -> None:
+    if not isinstance(topic, str):
+        raise TopicError(f"a topic is a text, not {topic!r}")
+    raise TopicError(f"topic {topic!r}: a channel is a whole number from 0 up, not {channel!r}")
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise TopicError(f"{twice!r} stands twice in the text of a channel map")
+    return read
