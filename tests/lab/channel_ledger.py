@@ -1,0 +1,116 @@
+"""What receivers must deliver, told from when things happened and from nothing that nodes know.
+
+Everything gets an ordinal when it is noted: publishing before and after the call, subscribing,
+being acknowledged, being handed an event. Of two things, one was before the other only if all of
+it was; so the same book serves in virtual time and for threads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Lock
+
+from caddis.topics.dissemination import Acknowledged, Event, Lost
+
+LIVE = 1 << 60
+
+
+@dataclass
+class Wish:
+    """A receiver wants a topic for a time."""
+
+    receiver: str
+    topic: str
+    begun: int
+    ended: int = LIVE
+    acknowledged: dict[str, int] = field(default_factory=dict)
+    handed: dict[str, list[tuple[int, Event | Lost]]] = field(default_factory=dict)
+
+
+class Ledger:
+    def __init__(self) -> None:
+        self._ordinals = count(1)
+        self._lock = Lock()
+        self._wishes: dict[tuple[str, str], Wish] = {}
+        self.wishes: list[Wish] = []
+        self.published: dict[tuple[str, str], list[list[int]]] = {}
+        """By publisher and topic: when the call began and when it was over."""
+        self.strays: list[tuple[str, object]] = []
+        self.counts: Counter[str] = Counter()
+
+    def now(self) -> int:
+        with self._lock:
+            return next(self._ordinals)
+
+    def publishing(self, publisher: str, topic: str) -> str:
+        """To be called before publishing; gives the event's body."""
+        calls = self.published.setdefault((publisher, topic), [])
+        calls.append([self.now(), LIVE])
+        return f"{publisher}/{topic}/{len(calls)}"
+
+    def was_published(self, publisher: str, topic: str) -> None:
+        self.published[publisher, topic][-1][1] = self.now()
+
+    def subscribing(self, receiver: str, topics: list[str]) -> None:
+        for topic in topics:
+            wish = Wish(receiver, topic, self.now())
+            self._wishes[receiver, topic] = wish
+            self.wishes.append(wish)
+
+    def unsubscribed(self, receiver: str, topics: list[str]) -> None:
+        for topic in topics:
+            self._wishes.pop((receiver, topic)).ended = self.now()
+
+    def hear(self, receiver: str, message: object) -> None:
+        """What a receiver handed to its subscriber."""
+        self.counts[type(message).__name__] += 1
+        if isinstance(message, Acknowledged):
+            for topic in message.topics:
+                wish = self._wishes[receiver, topic]
+                assert message.publisher not in wish.acknowledged
+                wish.acknowledged[message.publisher] = self.now()
+            return
+        assert isinstance(message, Event | Lost)
+        wanted = self._wishes.get((receiver, message.topic))
+        if wanted is None:
+            self.strays.append((receiver, message))
+        else:
+            wanted.handed.setdefault(message.publisher, []).append((self.now(), message))
+
+    # -- judging
+
+    def check(self) -> None:
+        """Each event of a wanted topic once and in order, and no other."""
+        assert not self.strays
+        for wish in self.wishes:
+            for publisher in {one for one, _ in self.published}:
+                self._check(wish, publisher)
+
+    def _check(self, wish: Wish, publisher: str) -> None:
+        calls = self.published.get((publisher, wish.topic), [])
+        acknowledged = wish.acknowledged.get(publisher, LIVE)
+        numbers: list[int] = []
+        for moment, one in wish.handed.get(publisher, []):
+            assert moment > acknowledged
+            if isinstance(one, Lost):
+                numbers += range(one.first, one.last + 1)
+                continue
+            numbers.append(one.number)
+            assert one.body == f"{publisher}/{wish.topic}/{one.number}"
+            assert moment > calls[one.number - 1][0]
+        what = (wish, publisher, len(calls))
+        if numbers:
+            assert numbers == list(range(numbers[0], numbers[-1] + 1)), what
+            assert calls[numbers[0] - 1][1] > wish.begun, what
+        wanted = [place + 1 for place, call in enumerate(calls) if call[0] > acknowledged]
+        if wish.ended == LIVE and wanted:
+            assert numbers, what
+            assert numbers[0] <= wanted[0], what
+            assert numbers[-1] == len(calls), what
+        elif wish.ended == LIVE and numbers:
+            assert numbers[-1] == len(calls), what
+        elif numbers and wanted:
+            assert numbers[0] <= wanted[0], what
+            assert calls[numbers[-1] - 1][0] < wish.ended, what
