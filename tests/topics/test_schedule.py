@@ -58,7 +58,7 @@ def test_concurrent_votes_come_to_rest_after_20_of_100_topics_changed(model: str
         schedule = Schedule(random_channels(100, k, rng), k, Settings(), rng)
         before = MODELS[model](200, 100, rng)
         settled(before, schedule, k, schedule.begin("leader"))
-        interests = redrawn(before, 20, rng, MODELS[model](200, 100, rng))
+        interests = redrawn(before, MODELS[model](200, 100, rng), 20, rng)
         wish, cost = wishes(interests, schedule.channels, k)
         moved = np.flatnonzero(wish != schedule.channels).astype(np.int32)
         end = settled(interests, schedule, k, schedule.stir(moved))

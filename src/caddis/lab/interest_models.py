@@ -1,33 +1,34 @@
 """Interests to cluster: drawn by seeded models, or real ones.
 
-    uniform   every topic is wanted by about the same share of all subscribers, independently
+    uniform   every topic is wanted by the same share of all subscribers, independently
     zipf      a topic's support falls with its rank; independently, too
     planted   subscribers and topics belong to groups, and people want the topics of their groups
 
 Independent interests have little to cluster but the topics' supports; planted ones show what
 K-Means finds when there is something to find. Every subscriber has a row, even if it wants nothing.
+Time and memory go with the interests, not with subscribers times topics.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from caddis.arrays import Bools, Floats, Int32s, Int64s
+from caddis.arrays import Floats, Int64s
 from caddis.errors import TopicError
 from caddis.topics.interests import Interests, offsets_of
 
-ROWS = 1 << 22
-"""How many cells of the matrix of subscribers and topics are drawn at a time."""
+MOST_SUPPORT = 0.9
+"""The most popular topic of a Zipf model is wanted by no larger share of the subscribers."""
 
 
 def uniform(
     subscribers: int, topics: int, rng: np.random.Generator, support: float = 0.2
 ) -> Interests:
     """Every subscriber wants every topic with the same chance."""
-    return _drawn(subscribers, lambda size: rng.random((size, topics)) < support, _ones(topics))
+    return _by_topic((chosen(subscribers, support, rng) for _ in range(topics)), subscribers)
 
 
 def zipf(
@@ -41,8 +42,8 @@ def zipf(
 
     wanted: how many topics a subscriber wants, on average; ranks are given out by chance.
     """
-    shares = zipf_supports(topics, wanted, exponent)[rng.permutation(topics)]
-    return _drawn(subscribers, lambda size: rng.random((size, topics)) < shares, _ones(topics))
+    supports = rng.permutation(zipf_supports(topics, wanted, exponent))
+    return _by_topic((chosen(subscribers, support, rng) for support in supports), subscribers)
 
 
 def planted(
@@ -51,50 +52,40 @@ def planted(
     rng: np.random.Generator,
     groups: int = 10,
     loyalty: float = 0.7,
-    noise: float = 0.02,
-    memberships: int = 2,
+    stray: float = 2.0,
 ) -> Interests:
-    """Subscribers want a topic of their groups with chance `loyalty`, of others with `noise`."""
-    group = rng.permutation(np.arange(topics) % groups)
+    """Subscribers are in one group or two, and want its topics with the chance `loyalty`.
 
-    def rows(size: int) -> Bools:
-        member = np.zeros((size, groups), np.bool_)
-        for _ in range(memberships):
-            member[np.arange(size), rng.integers(0, groups, size)] = True
-        chance = np.where(member, loyalty, noise)[:, group]
-        drawn: Bools = rng.random((size, topics)) < chance
-        return drawn
+    stray: how many topics a subscriber wants beside, on average, whatever their groups.
+    """
+    first, second = rng.integers(0, groups, (2, subscribers))
+    members = [np.flatnonzero((first == group) | (second == group)) for group in range(groups)]
 
-    return _drawn(subscribers, rows, _ones(topics))
+    def people(group: int) -> Int64s:
+        loyal = members[group][chosen(len(members[group]), loyalty, rng)]
+        return np.union1d(loyal, chosen(subscribers, min(1.0, stray / topics), rng))
 
-
-MODELS: dict[str, Callable[[int, int, np.random.Generator], Interests]] = {
-    "uniform": uniform,
-    "zipf": zipf,
-    "planted": planted,
-}
+    return _by_topic(map(people, rng.permutation(topics) % groups), subscribers)
 
 
-def zipf_supports(topics: int, wanted: float, exponent: float) -> Floats:
-    """By rank: which share of the subscribers wants a topic; at most 0.9, and `wanted` together."""
-    weights = np.arange(1, topics + 1) ** -exponent
-    if not 0 < wanted <= 0.9 * topics:
-        raise TopicError(f"of {topics} topics a subscriber wants more than 0, at most 0.9 of them")
-    scale = wanted / weights.sum()
-    for _ in range(60):
-        scale *= wanted / np.minimum(0.9, scale * weights).sum()
-    shares: Floats = np.minimum(0.9, scale * weights)
-    return shares
+Model = Callable[[int, int, np.random.Generator], Interests]
+MODELS: dict[str, Model] = {"uniform": uniform, "zipf": zipf, "planted": planted}
+"""By name: interests of some subscribers in some topics."""
 
 
 def redrawn(
-    interests: Interests, changed: int, rng: np.random.Generator, other: Interests
+    interests: Interests, other: Interests, changed: int, rng: np.random.Generator
 ) -> Interests:
-    """Everybody's interest in some random topics as in `other`, drawn by the same model."""
-    some = rng.choice(interests.topic_count, changed, replace=False)
-    wanted, wanted_then = as_matrix(interests), as_matrix(other)
-    wanted[:, some] = wanted_then[:, some]
-    return from_matrix(wanted, interests.rates)
+    """Everybody's interest in some random topics as in `other`; in the rest as it is."""
+    renewed = np.zeros(interests.topic_count, np.bool_)
+    renewed[rng.choice(len(renewed), changed, replace=False)] = True
+    kept, fresh = ~renewed[interests.topics], renewed[other.topics]
+    return _packed(
+        np.concatenate([_owners(interests)[kept], _owners(other)[fresh]]),
+        np.concatenate([interests.topics[kept], other.topics[fresh]]).astype(np.int64),
+        interests.subscribers,
+        interests.rates,
+    )
 
 
 def from_json(text: str, rates: Int64s | None = None) -> tuple[Interests, list[str]]:
@@ -112,33 +103,49 @@ def from_json(text: str, rates: Int64s | None = None) -> tuple[Interests, list[s
     rows = [sorted({number[name] for name in topics}) for topics in users.values()]
     sizes = np.array([len(row) for row in rows], np.int64)
     topics = np.array([topic for row in rows for topic in row], np.int32)
-    return Interests(
-        offsets_of(sizes), topics, _ones(len(names)) if rates is None else rates
-    ), names
+    given = np.ones(len(names), np.int64) if rates is None else rates
+    return Interests(offsets_of(sizes), topics, given), names
 
 
-def as_matrix(interests: Interests) -> Bools:
-    """By subscriber and topic: whether it is wanted."""
-    matrix = np.zeros((interests.subscribers, interests.topic_count), np.bool_)
-    matrix[np.repeat(np.arange(len(matrix)), np.diff(interests.offsets)), interests.topics] = True
-    return matrix
+def zipf_supports(topics: int, wanted: float, exponent: float) -> Floats:
+    """By rank: which share of the subscribers wants a topic; together they want `wanted`."""
+    if not 0 < wanted <= MOST_SUPPORT * topics:
+        raise TopicError(
+            f"a subscriber wants from 0 to {MOST_SUPPORT} of {topics} topics, not {wanted}"
+        )
+    weights = np.arange(1, topics + 1) ** -exponent
+    scale = wanted / weights.sum()
+    for _ in range(60):
+        scale *= wanted / np.minimum(MOST_SUPPORT, scale * weights).sum()
+    supports: Floats = np.minimum(MOST_SUPPORT, scale * weights)
+    return supports
 
 
-def from_matrix(matrix: Bools, rates: Int64s) -> Interests:
-    """Interests from a row of topics for each subscriber."""
-    topics: Int32s = np.nonzero(matrix)[1].astype(np.int32)
-    return Interests(offsets_of(matrix.sum(axis=1)), topics, rates)
+def chosen(size: int, chance: float, rng: np.random.Generator) -> Int64s:
+    """Which of `size` are chosen when each is with the same chance, by the gaps between them."""
+    if chance <= 0:
+        return np.zeros(0, np.int64)
+    ahead = int(size * chance + 6 * np.sqrt(size * chance) + 10)
+    places = np.cumsum(rng.geometric(chance, ahead)) - 1
+    while places[-1] < size:
+        places = np.concatenate([places, places[-1] + np.cumsum(rng.geometric(chance, ahead))])
+    return places[places < size]
 
 
-def _drawn(subscribers: int, rows: Callable[[int], Bools], rates: Int64s) -> Interests:
-    """Draw some subscribers at a time, so that the matrix of all need not fit into memory."""
-    step = max(1, ROWS // max(1, len(rates)))
-    sizes = [min(step, subscribers - begin) for begin in range(0, subscribers, step)]
-    parts = [from_matrix(rows(size), rates) for size in sizes]
-    filled = [np.diff(part.offsets) for part in parts] or [np.zeros(0, np.int64)]
-    topics = [part.topics for part in parts] or [np.zeros(0, np.int32)]
-    return Interests(offsets_of(np.concatenate(filled)), np.concatenate(topics), rates)
+def _by_topic(people: Iterable[Int64s], subscribers: int) -> Interests:
+    """Interests from those who want each topic; all rates are 1."""
+    parts = list(people)
+    topics = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    owners = np.concatenate([*parts, np.zeros(0, np.int64)])
+    return _packed(owners, topics, subscribers, np.ones(len(parts), np.int64))
 
 
-def _ones(topics: int) -> Int64s:
-    return np.ones(topics, np.int64)
+def _packed(owners: Int64s, topics: Int64s, subscribers: int, rates: Int64s) -> Interests:
+    """Interests from distinct pairs; subscribers are numbers below their count."""
+    pairs = np.sort(owners * max(1, len(rates)) + topics)
+    offsets = offsets_of(np.bincount(owners, minlength=subscribers))
+    return Interests(offsets, (pairs % max(1, len(rates))).astype(np.int32), rates)
+
+
+def _owners(interests: Interests) -> Int64s:
+    return np.repeat(np.arange(interests.subscribers), np.diff(interests.offsets))
