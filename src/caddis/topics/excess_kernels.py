@@ -2,7 +2,8 @@
 
 A subscriber receives the channels that hold a topic it wants. For each topic that it wants, every
 such channel with another topic that it wants is shared by topic and channel; its topics' own
-channel counts if it wants two topics of it or more. A pass costs interests × channels received.
+channel counts if it wants two topics of it or more. A pass costs interests × channels, but adds
+whole rows at a time, which is quicker than to go from one received channel to the next.
 """
 
 from __future__ import annotations
@@ -24,24 +25,19 @@ def tally(
 ) -> None:
     """Add all subscribers to the three tallies: by topic, by channel, by topic and channel."""
     held = np.zeros(len(receivers), np.int32)
-    received = np.empty(len(receivers), np.int32)
+    receives = np.zeros(len(receivers), np.int64)
     for subscriber in range(len(offsets) - 1):
         begin, end = offsets[subscriber], offsets[subscriber + 1]
-        size = 0
+        held[:] = 0
         for place in range(begin, end):
-            channel = channels[topics[place]]
-            if held[channel] == 0:
-                received[size] = channel
-                size += 1
-            held[channel] += 1
+            held[channels[topics[place]]] += 1
+        for channel in range(len(receivers)):
+            receives[channel] = held[channel] > 0
+            receivers[channel] += receives[channel]
         for place in range(begin, end):
             topic = topics[place]
-            row = shared[topic]
             wants[topic] += 1
-            for at in range(size):
-                row[received[at]] += 1
-            if held[channels[topic]] == 1:
-                row[channels[topic]] -= 1
-        for at in range(size):
-            receivers[received[at]] += 1
-            held[received[at]] = 0
+            row = shared[topic]
+            for channel in range(len(receivers)):
+                row[channel] += receives[channel]
+            row[channels[topic]] -= held[channels[topic]] == 1
