@@ -1,0 +1,117 @@
+"""What the root of the tree decides: when votes have settled, and what is voted on next.
+
+The leader sees the votes as every node does, and follows the `Schedule`. Voting does not say when
+it is done; so choices count as settled when they have stayed for a while. If that was too early,
+the votes go on, and what is wrong then is seen at rest: when the choices stay away from the map for
+a while, topics are stirred again. Sums that come up with all reports are exact, and need no while.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from caddis.arrays import Int32s
+from caddis.topics.clustering_messages import Stage
+from caddis.topics.schedule import Schedule, Wave
+
+
+class Step(NamedTuple):
+    """What is to be announced: topics that vote at the schedule's map."""
+
+    stage: Stage
+    topics: Int32s
+
+
+class Leader:
+    """A schedule, driven by the votes that one node sees.
+
+    exact: whether choices are settled once all have reported.
+    tolerant: whether votes that still want to move when the schedule rests are let be.
+    """
+
+    def __init__(self, schedule: Schedule, *, exact: bool, tolerant: bool) -> None:
+        self.schedule = schedule
+        self.waves = 0
+        """How many have settled so far."""
+        self._exact, self._tolerant = exact, tolerant
+        self._wave: Wave | None = None
+        self._seen: Int32s | None = None
+        """What the votes came to when the alarm was set."""
+        self._enough = False
+        """Whether the schedule found this map good enough."""
+        self._accepted: Int32s | None = None
+        """By topic: what its vote came to then, be it the topic's channel or not."""
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no wave is on; the votes may yet stir."""
+        return self._wave is None
+
+    def begin(self) -> Step:
+        """Cluster from the beginning."""
+        return self._step(self.schedule.begin("leader"))
+
+    def rest(self) -> Step:
+        """Have all topics voted on at the map, to see whether they agree with it."""
+        self._wave = None
+        return Step("rest", np.arange(len(self.schedule.channels), dtype=np.int32))
+
+    def needs_alarm(self, choices: Int32s) -> bool:
+        """Whether choices have to stay for a while from now on. Reports are complete."""
+        self._seen = None if self._exact_now else self._concern(choices)
+        return self._seen is not None
+
+    def decide(self, choices: Int32s, cost: int, *, rang: bool) -> Step | None:
+        """What comes next, if all is settled. Reports are complete.
+
+        rang: whether the while is over.
+        """
+        concern = self._concern(choices)
+        if concern is None or not (self._exact_now or rang):
+            return None
+        if not (self._exact_now or self._stayed(concern)):
+            return None
+        return self._settle(concern, cost) if self._wave else self._stir(choices)
+
+    @property
+    def _exact_now(self) -> bool:
+        return self._exact and self._wave is not None
+
+    def _concern(self, choices: Int32s) -> Int32s | None:
+        """The choices that must settle; None if none matter."""
+        if self._wave is not None:
+            return choices[self._wave.topics]
+        if self._enough and self._accepted is None:
+            return choices
+        return choices if len(self._moved(choices)) else None
+
+    def _stayed(self, concern: Int32s) -> bool:
+        return self._seen is not None and np.array_equal(concern, self._seen)
+
+    def _moved(self, choices: Int32s) -> Int32s:
+        """At rest: topics whose votes want to move, and did not when the rest began."""
+        moved = choices != self.schedule.channels
+        if self._accepted is not None:
+            moved &= choices != self._accepted
+        return np.flatnonzero(moved).astype(np.int32)
+
+    def _settle(self, chosen: Int32s, cost: int) -> Step:
+        self.waves += 1
+        wave = self.schedule.settle(chosen, cost)
+        if wave is not None:
+            return self._step(wave)
+        self._enough = self._tolerant
+        return self.rest()
+
+    def _stir(self, choices: Int32s) -> Step | None:
+        if self._enough and self._accepted is None:
+            self._accepted = choices.copy()
+            return None
+        self._enough, self._accepted = False, None
+        return self._step(self.schedule.stir(self._moved(choices)))
+
+    def _step(self, wave: Wave) -> Step:
+        self._wave = wave
+        return Step(wave.mode, wave.topics)
