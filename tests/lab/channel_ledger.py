@@ -7,7 +7,6 @@ it was; so the same book serves in virtual time and for threads.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
 from threading import Lock
@@ -38,7 +37,6 @@ class Ledger:
         self.published: dict[tuple[str, str], list[list[int]]] = {}
         """By publisher and topic: when the call began and when it was over."""
         self.strays: list[tuple[str, object]] = []
-        self.counts: Counter[str] = Counter()
 
     def now(self) -> int:
         with self._lock:
@@ -65,7 +63,6 @@ class Ledger:
 
     def hear(self, receiver: str, message: object) -> None:
         """What a receiver handed to its subscriber."""
-        self.counts[type(message).__name__] += 1
         if isinstance(message, Acknowledged):
             for topic in message.topics:
                 wish = self._wishes[receiver, topic]
@@ -80,6 +77,32 @@ class Ledger:
             wanted.handed.setdefault(message.publisher, []).append((self.now(), message))
 
     # -- judging
+
+    def numbers(self, receiver: str, publisher: str, topic: str) -> list[int]:
+        """What a receiver was handed for a topic that it wants, in that order."""
+        handed = self._wishes[receiver, topic].handed.get(publisher, [])
+        return [one.number for _, one in handed if isinstance(one, Event)]
+
+    def losses(self) -> list[Lost]:
+        handed = [one for wish in self.wishes for all_ in wish.handed.values() for _, one in all_]
+        return [one for one in handed if isinstance(one, Lost)]
+
+    def settled(self) -> bool:
+        """Whether live wishes are acknowledged by all who published, and have their last event."""
+        return all(
+            publisher in wish.acknowledged and self._last_of(wish, publisher) in (0, len(calls))
+            for (publisher, topic), calls in list(self.published.items())
+            for wish in self._wishes.values()
+            if wish.topic == topic
+        )
+
+    def _last_of(self, wish: Wish, publisher: str) -> int:
+        """The last number that was handed over; 0 if none was and none has to be."""
+        if handed := wish.handed.get(publisher):
+            last = handed[-1][1]
+            return last.number if isinstance(last, Event) else last.last
+        calls = self.published[publisher, wish.topic]
+        return -1 if calls[-1][0] > wish.acknowledged[publisher] else 0
 
     def check(self) -> None:
         """Each event of a wanted topic once and in order, and no other."""

@@ -71,8 +71,8 @@ def catch_all(
     for topic, number in (before or {}).items():
         if number >= first and topic in rates:
             buckets.put(topic, number)
-    homeless = buckets.relieve()
-    homeless += [topic for topic in rates if topic not in buckets.places]
+    buckets.relieve()
+    homeless = [topic for topic in rates if topic not in buckets.places]
     buckets.settle(sorted(homeless, key=lambda topic: (-rates[topic], topic)))
     buckets.merge()
     return {topic: buckets.places[topic] for topic in sorted(buckets.places)}
@@ -111,9 +111,8 @@ class _Buckets:
         self._members.setdefault(number, []).append(topic)
         self._loads[number] = self._loads.get(number, 0) + self._rates[topic]
 
-    def relieve(self) -> list[str]:
+    def relieve(self) -> None:
         """Take the largest topics out of buckets that carry too much: fewest have to move."""
-        out: list[str] = []
         for number, members in self._members.items():
             if self._loads[number] <= self._bound:
                 continue
@@ -122,8 +121,6 @@ class _Buckets:
                 topic = members.pop()
                 self._loads[number] -= self._rates[topic]
                 del self.places[topic]
-                out.append(topic)
-        return out
 
     def settle(self, topics: list[str]) -> None:
         """Give each topic the fullest bucket that has room for it, or a new one."""
