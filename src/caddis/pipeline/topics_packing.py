@@ -86,7 +86,9 @@ class PackedInterests:
             parts = list(unpacked(chosen.toArrow().to_batches(), self.wanted_rates))
         sizes = [np.diff(part.offsets) for part in parts] or [np.zeros(0, np.int64)]
         topics = [part.topics for part in parts] or [np.zeros(0, np.int32)]
-        return Interests(offsets_of(np.concatenate(sizes)), np.concatenate(topics), self.rates)
+        return Interests(
+            offsets_of(np.concatenate(sizes)), np.concatenate(topics), self.wanted_rates
+        )
 
     def shares(self, channels: Int32s, carried: Int64s) -> Int64s:
         """How many subscribers do not want 0, up to 1, ..., up to 100 % of what they receive."""

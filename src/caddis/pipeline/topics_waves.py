@@ -20,6 +20,7 @@ from caddis.pipeline.topics_packing import PackedInterests
 from caddis.pipeline.topics_reports import ClusteringReport, Progress, WaveReport, silent
 from caddis.pipeline.topics_tables import NEW
 from caddis.topics.excess import Tallies, channel_rates, outcomes, total_cost, vote_costs
+from caddis.topics.kmeans import kmeans
 from caddis.topics.schedule import Schedule, Settings
 
 
@@ -50,24 +51,27 @@ class Clusterer:
         previous: by wanted topic its channel, or NEW.
         """
         rng = np.random.default_rng(self.seed)
+        with report.phase("random"):
+            self._price_at_random(k, rng, report)
         with report.phase("start"):
             start = self._start(k, previous, rng)
         with report.phase("waves"):
             found = self._settle(start, k, rng, report)
         channels = self._with_unwanted(found)
-        with report.phase("random"):
-            size = len(self.packed.rates)
-            drawn = np.random.default_rng(self.seed).integers(k, size=size, dtype=np.int32)
-            report.random_cost = self._price(drawn, self.packed.count(self._wanted(drawn), k))
         report.cost = self._price(channels, found.tallies)
-        report.topics, report.interests = size, int(found.tallies.wants.sum())
-        wanted = int(found.tallies.wants @ self.packed.wanted_rates)
-        report.wanted_rate = wanted * self.packed.unit
         return channels
 
     def carried(self, channels: Int32s, k: int) -> Int64s:
         """By channel, the rate of all its topics."""
         return channel_rates(channels, self.packed.rates, k)
+
+    def _price_at_random(self, k: int, rng: np.random.Generator, report: ClusteringReport) -> None:
+        """What it costs to draw each topic's channel; on the way, all interests are counted."""
+        channels = rng.integers(k, size=len(self.packed.rates), dtype=np.int32)
+        tallies = self.packed.count(channels[: self.packed.topics.wanted], k)
+        report.topics, report.interests = len(channels), int(tallies.wants.sum())
+        report.wanted_rate = float(tallies.wants @ self.packed.wanted_rates) * self.packed.unit
+        report.random_cost = self._price(channels, tallies)
 
     def _start(self, k: int, previous: Int32s | None, rng: np.random.Generator) -> Int32s:
         """A map to begin with; a previous one stands as it is if it fills its channels."""
@@ -76,7 +80,8 @@ class Clusterer:
             return np.arange(topics, dtype=np.int32)
         if previous is not None and len(np.unique(previous[previous != NEW])) == k:
             return self._placed(previous, k)
-        return rng.integers(k, size=topics, dtype=np.int32)
+        sample = self.packed.sample()
+        return kmeans(sample, k, rng, improvement=self.settings.improvement).channels
 
     def _placed(self, previous: Int32s, k: int) -> Int32s:
         """The map, with each new topic where it costs least among those that it knows."""
@@ -134,9 +139,6 @@ class Clusterer:
         others = len(self.packed.rates) - len(counted.channels)
         quietest = np.int32(counted.tallies.receivers.argmin())
         return np.concatenate([counted.channels, np.full(others, quietest, np.int32)])
-
-    def _wanted(self, channels: Int32s) -> Int32s:
-        return channels[: self.packed.topics.wanted]
 
     def _price(self, channels: Int32s, tallies: Tallies) -> float:
         """The cost of a map of all topics, in the user's unit."""
