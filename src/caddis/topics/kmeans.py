@@ -18,6 +18,9 @@ from caddis.topics.excess import channel_rates, checked_channels
 from caddis.topics.interests import Interests, offsets_of
 from caddis.topics.kmeans_kernels import Counts, by_topic, hold, place_each, swap_each
 
+OVERLAP_ROWS = 1 << 20
+"""So many subscribers are counted at a time in single precision, where that is exact."""
+
 NOWHERE = -1
 """The channel of a topic that has yet to be put into one."""
 
@@ -96,6 +99,27 @@ class Table:
     def swap(self, pairs: Int32s) -> int:
         """Let pairs of topics change places in turn, each if that pays; how many did."""
         return swap_each(pairs, *self._state())
+
+    def overlaps(self) -> Int64s:
+        """By two channels: how many subscribers receive both; on the diagonal, its receivers."""
+        together = np.zeros((self.k, self.k), np.int64)
+        for begin in range(0, len(self._held), OVERLAP_ROWS):
+            receives = (self._held[begin : begin + OVERLAP_ROWS] > 0).astype(np.float32)
+            together += (receives.T @ receives).astype(np.int64)
+        return together
+
+    def excesses(self) -> Int64s:
+        """By channel: what its receivers do not want of it."""
+        wanted = np.diff(self._offsets) * self.interests.rates
+        return self._receivers * self._carried - channel_rates(self.channels, wanted, self.k)
+
+    def merge_costs(self) -> Int64s:
+        """By two channels: what it would add to the cost if they were one."""
+        receivers, carried = self._receivers, self._carried
+        both = np.add.outer(receivers, receivers) - self.overlaps()
+        apart = receivers * carried
+        added: Int64s = both * np.add.outer(carried, carried) - np.add.outer(apart, apart)
+        return added
 
     def _state(self) -> tuple[Int64s, Int32s, Int64s, Int32s, Counts, Int64s, Int64s]:
         by_topic = self._offsets, self._subscribers, self.interests.rates
