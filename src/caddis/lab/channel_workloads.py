@@ -25,6 +25,7 @@ class ChannelWorkload:
     moved: the share of the topics that a new map moves at random.
     learn_ms: everybody learns of a new map within this time, but the share `missed` does not.
     change_ms: how often a receiver changes its interests, on average.
+    begin_ms: how long receivers have wanted something when the first event is published.
     """
 
     publishers: int = 3
@@ -38,6 +39,7 @@ class ChannelWorkload:
     learn_ms: float = 500.0
     missed: float = 0.0
     change_ms: float = 1_500.0
+    begin_ms: float = 0.0
     settle_seconds: float = 90.0
 
 
@@ -92,7 +94,7 @@ class _Life:
 
     def begin(self) -> None:
         for name in self._world.publishers:
-            self._again(1_000 / self._workload.rate, partial(self._publish, name))
+            self._world.at(self._workload.begin_ms, partial(self._publish, name))
         for name in self._world.receivers:
             self._change(name)
         self._world.at(self._workload.map_ms, self._new_map)

@@ -1,0 +1,118 @@
+"""Threads, queues, and a map that really changes every second."""
+
+import time
+from random import Random
+
+import pytest
+
+from caddis.topics.channel_map import ChannelMap
+from caddis.topics.channel_publisher import ChannelPublisher
+from caddis.topics.channel_receiver import ChannelReceiver
+from caddis.topics.dissemination import CONTROL, Settings
+from caddis.topics.links import Sent
+from tests.lab.channel_ledger import Ledger
+from tests.topics.channel_threads import Network, NodeThread
+
+TOPICS = [f"topic {number}" for number in range(8)]
+SETTINGS = Settings(
+    overlap_ms=400,
+    digest_ms=100,
+    idle_digest_ms=200,
+    ask_after_ms=40,
+    ask_at_most_ms=400,
+    give_up=1_000,
+    history=100_000,
+)
+PATIENCE_S = 60.0
+
+
+class Publishing:
+    """Publishes a random topic every few milliseconds until told to stop."""
+
+    def __init__(self, node: ChannelPublisher, ledger: Ledger, random: Random) -> None:
+        self._node, self._ledger, self._random = node, ledger, random
+        self._next = 0.0
+        self.over = False
+
+    def __call__(self) -> Sent:
+        if self.over or time.monotonic() < self._next:
+            return []
+        self._next = time.monotonic() + 0.01
+        topic = self._random.choice(TOPICS)
+        body = self._ledger.publishing(self._node.name, topic)
+        sent = self._node.publish(topic, body)
+        self._ledger.was_published(self._node.name, topic)
+        return sent
+
+
+class Receiving:
+    """Wants some topics for good, and others now and then."""
+
+    def __init__(self, node: ChannelReceiver, ledger: Ledger, random: Random) -> None:
+        self._node, self._ledger, self._random = node, ledger, random
+        self._next = 0.0
+        self.over = False
+
+    def __call__(self) -> Sent:
+        if self.over or time.monotonic() < self._next:
+            return []
+        self._next = time.monotonic() + 0.5
+        drop = [one for one in sorted(self._node.topics)[3:] if self._random.random() < 0.5]
+        add = [one for one in TOPICS[:3] if one not in self._node.topics]
+        add += [
+            one
+            for one in TOPICS[3:]
+            if one not in self._node.topics and self._random.random() < 0.3
+        ]
+        add = [one for one in add if one not in drop]
+        self._ledger.unsubscribed(self._node.name, drop)
+        self._ledger.subscribing(self._node.name, add)
+        return [*self._node.unsubscribe(drop), *self._node.subscribe(add)]
+
+
+@pytest.mark.no_cover
+def test_nothing_is_lost_and_nothing_comes_twice_while_the_map_changes_every_second():
+    random, ledger = Random(5), Ledger()
+    network = Network(0.02, ledger.hear)
+    current = ChannelMap({topic: random.randrange(3) for topic in TOPICS})
+    acts: list[Publishing | Receiving] = []
+    for number in range(3):
+        publisher = ChannelPublisher(f"publisher {number}", current, SETTINGS)
+        acts.append(Publishing(publisher, ledger, Random(number)))
+        thread = NodeThread(publisher, network, Random(10 + number), acts[-1])
+        network.publishers[thread.name] = thread
+    receivers = [ChannelReceiver(f"receiver {number}", current, SETTINGS) for number in range(3)]
+    for number, receiver in enumerate(receivers):
+        acts.append(Receiving(receiver, ledger, Random(20 + number)))
+        thread = NodeThread(receiver, network, Random(30 + number), acts[-1])
+        network.receivers[thread.name] = thread
+    threads = [*network.receivers.values(), *network.publishers.values()]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(3):
+            time.sleep(1.0)
+            current = current.with_channels({one: random.randrange(3) for one in TOPICS})
+            for thread in random.sample(threads, len(threads)):
+                thread.inbox.put((CONTROL, current))
+                time.sleep(0.01)
+        for act in acts:
+            act.over = True
+        until_settled(ledger, threads)
+    finally:
+        for thread in threads:
+            thread.stopping.set()
+        for thread in threads:
+            thread.join(10)
+    assert all(thread.node.version == 4 for thread in threads)
+    ledger.check()
+    assert not ledger.losses()
+    assert all(receiver.tally.delivered > 10 for receiver in receivers)
+
+
+def until_settled(ledger: Ledger, threads: list[NodeThread]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not ledger.settled() and time.monotonic() < end:
+        assert not any(thread.failure for thread in threads)
+        time.sleep(0.05)
+    assert ledger.settled()
