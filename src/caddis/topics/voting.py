@@ -65,6 +65,9 @@ Costs = Sequence[int] | Sequence[Sequence[int]] | Int64s
 class Voter:
     """A node's part in some votes on the same number of choices.
 
+    A node says nothing in a vote that it has not opened (`set_input`), and its choice there is 0;
+    what it is told meanwhile counts from then on.
+
     >>> west, east = Voter(choices=3), Voter(choices=3)
     >>> _ = west.set_input([10, 0, 11]), east.set_input([10, 10, 0])
     >>> [(_, message)] = west.neighbour_joined("east")
