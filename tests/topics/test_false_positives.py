@@ -81,7 +81,8 @@ def measured(supports: np.ndarray, bits: int, threshold: str, runs: int) -> floa
     for run in range(runs):
         interests = rng.random((1000, len(supports))) < supports
         places = Hashing(bits, 3, run.to_bytes(4, "little")).positions_of(names)
-        found = popular_bits(interests, places, bits, threshold)[places].all(axis=1)
+        bits_set = popular_bits(interests, places, bits, threshold)
+        found: Bools = np.asarray(bits_set[places].all(axis=1))
         popular: Bools = np.asarray(interests.mean(axis=0) >= float(threshold))
         assert found[popular].all()
         wrong += int(np.count_nonzero(found & ~popular))

@@ -133,22 +133,24 @@ def expected_false_positives(
     """By element: the probability that it seems popular and is not; of popular ones, 0.
 
     supports: by element, the share of the nodes that hold it; 0 stands for one that nobody holds.
-    Interests in different elements are taken as independent, hash functions as random.
+    Interests in different elements are taken as independent, hash functions as random. Elements
+    with the same number of holders fare alike, so one of each such kind is looked at.
     """
-    reached = as_threshold(threshold)
-    popular = supports >= float(reached)
+    needed = ceil(as_threshold(threshold) * nodes)
+    holders = np.rint(supports * nodes).astype(np.int64)
+    popular = holders >= needed
     loads = np.where(popular, SURE, -np.log1p(-np.where(popular, 0, supports)))
     draws = max(4, POOL // bits)
     places = np.sort(rng.integers(bits, size=(draws, len(loads), hashes)), axis=2)
     on_bits = _loads_of_bits(loads, places, bits)
-    judge = _Judge(nodes, ceil(reached * nodes))
-    found = np.zeros(len(loads))
-    for element in np.flatnonzero(~popular):
-        with_it = on_bits + loads[element]
-        here = places[:, element]
-        np.put_along_axis(with_it, here, np.take_along_axis(on_bits, here, axis=1), axis=1)
-        found[element] = _all_popular(judge.mean(with_it), bits, hashes)
-    return found
+    kinds, first, kind = np.unique(holders, return_index=True, return_inverse=True)
+    found = np.zeros(len(kinds))
+    for row in np.flatnonzero(kinds < needed):
+        others = _without(on_bits, places[:, first[row]], loads[first[row]])
+        lacking, rest = int(needed - kinds[row]), int(nodes - kinds[row])
+        one = _mean_tail(lacking, rest, -np.expm1(-others))
+        found[row] = _all_popular(one, bits, hashes)
+    return np.asarray(found[kind])
 
 
 def bits_for(
@@ -157,7 +159,7 @@ def bits_for(
     """About the fewest bits, to within 2%, with which at most this share of the unpopular
     elements seems popular.
     """
-    unpopular = supports < float(as_threshold(threshold))
+    unpopular = np.rint(supports * nodes) < as_threshold(threshold) * nodes
     if not 0 < rate < 1 or not unpopular.any():
         raise TopicError(f"a rate above 0 and below 1 of some unpopular elements, not {rate}")
 
@@ -187,17 +189,20 @@ def _loads_of_bits(loads: Floats, places: Int64s, bits: int) -> Floats:
     return sums.astype(np.float64).reshape(draws, bits)
 
 
-class _Judge:
-    """The probability that a bit of some load is popular among so many nodes."""
+def _without(on_bits: Floats, places: Int64s, load: float) -> Floats:
+    """The loads on bits but for those of one element."""
+    others = on_bits.copy()
+    rest = np.take_along_axis(on_bits, places, axis=1) - load
+    np.put_along_axis(others, places, rest, axis=1)
+    return others
 
-    def __init__(self, nodes: int, needed: int) -> None:
-        share = needed / nodes
-        width = 10 * np.sqrt(share * (1 - share) / nodes) + 40 / nodes
-        self._shares = np.linspace(max(share - width, 0), min(share + width, 1), 4001)
-        self._tails = np.asarray(bdtrc(needed - 1, nodes, self._shares))
 
-    def mean(self, loads: Floats) -> float:
-        return float(np.interp(-np.expm1(-loads), self._shares, self._tails).mean())
+def _mean_tail(needed: int, nodes: int, shares: Floats) -> float:
+    """The probability that so many of the nodes hold what a share of them does on average."""
+    middle = needed / nodes
+    width = 8 * np.sqrt(middle * (1 - middle) / nodes) + 20 / nodes
+    grid = np.linspace(max(middle - width, 0), min(middle + width, 1), 257)
+    return float(np.interp(shares, grid, bdtrc(needed - 1, nodes, grid)).mean())
 
 
 def _all_popular(one: float, bits: int, hashes: int) -> float:
