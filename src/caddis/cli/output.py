@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,8 +20,11 @@ INVALID = "_invalid.jsonl"
 CHECKPOINT = "_checkpoint"
 
 
-def check_free(out: Path, *, overwrite: bool) -> None:
-    """Raise unless the folder can be written, or replaced as the user wished."""
+def check_free(out: Path, *, overwrite: bool, ours: Collection[str] = ()) -> None:
+    """Raise unless the folder can be written, or replaced as the user wished.
+
+    ours: names of files that the verb writes, besides matches.
+    """
     if ":/" in str(out):
         raise CaddisError(f"{out}: the command writes to this machine's files")
     if not out.exists():
@@ -30,8 +33,11 @@ def check_free(out: Path, *, overwrite: bool) -> None:
         raise CaddisError(
             f"{out} exists already; choose another --out, or replace it with --overwrite"
         )
-    if not out.is_dir() or any(not _is_output(entry.name) for entry in out.iterdir()):
-        raise CaddisError(f"{out} holds other things than matches, so --overwrite leaves it alone")
+    if not out.is_dir() or any(
+        not _is_output(entry.name) and entry.name not in ours for entry in out.iterdir()
+    ):
+        kept = "output" if ours else "matches"
+        raise CaddisError(f"{out} holds other things than {kept}, so --overwrite leaves it alone")
 
 
 @contextmanager

@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from caddis.arrays import Int32s
 from caddis.errors import TopicError
 from caddis.pipeline.failures import spark_failures
 from caddis.pipeline.topics_packing import packed
 from caddis.pipeline.topics_reports import ClusteringReport, Progress, silent
-from caddis.pipeline.topics_tables import Topics, find_topics, placed, read_previous
+from caddis.pipeline.topics_tables import PreviousMap, find_topics, read_previous
 from caddis.pipeline.topics_waves import Clusterer
 from caddis.pipeline.topics_workers import warm_up
 from caddis.topics.schedule import Settings
@@ -92,14 +90,21 @@ def topics_to_channels(
     check_channels(channels)
     effort = Effort(sample, improvement, waves, share, partitions)
     told = ClusteringReport() if report is None else report
-    before = None
-    if previous is not None:
-        with told.phase("read"), spark_failures():
-            before = read_previous(previous, interests)
-    with clustering(interests, rates, effort, seed=seed, report=told, progress=progress) as found:
-        known = None if before is None else placed(found.packed.wanted_names, before, channels)
-        numbers = found.cluster(channels, known, told)
-    return as_map(interests.sparkSession, found.packed.topics, numbers)
+    with told.phase("read"):
+        before = map_before(previous, interests)
+    with clustering(interests, rates, effort, seed=seed, report=told) as clusterer:
+        table = clusterer.table(clusterer.cluster(channels, before, told, progress))
+    kind = interests.schema["topic"].dataType
+    topic = F.col("topic").cast(kind).alias("topic")
+    return interests.sparkSession.createDataFrame(table).select(topic, "channel")
+
+
+def map_before(previous: DataFrame | None, interests: DataFrame) -> PreviousMap | None:
+    """The previous map, read and checked; None if there is none."""
+    if previous is None:
+        return None
+    with spark_failures():
+        return read_previous(previous, interests)
 
 
 @contextmanager
@@ -110,7 +115,6 @@ def clustering(
     *,
     seed: int,
     report: ClusteringReport,
-    progress: Progress,
 ) -> Iterator[Clusterer]:
     """Check and pack the tables; what is kept on the workers is let go at the block's end."""
     with report.phase("read"), spark_failures():
@@ -125,15 +129,7 @@ def clustering(
         report=report,
     )
     with held as rows:
-        yield Clusterer(rows, effort.settings(), effort.waves, seed, progress)
-
-
-def as_map(session: SparkSession, topics: Topics, channels: Int32s) -> DataFrame:
-    """Topics and their channels, in the order of the topics."""
-    table = pa.table({"topic": topics.names, "channel": pa.array(channels)})
-    return session.createDataFrame(table.sort_by("topic")).select(
-        F.col("topic").cast(topics.type).alias("topic"), "channel"
-    )
+        yield Clusterer(rows, effort.settings(), effort.waves, seed)
 
 
 def check_channels(channels: int) -> None:

@@ -49,7 +49,11 @@ class ClusteringReport:
     @property
     def saved(self) -> float:
         """The share of a random assignment's cost that is saved."""
-        return 1 - self.cost / self.random_cost if self.random_cost else 0.0
+        return self.saved_by(self.cost)
+
+    def saved_by(self, cost: float) -> float:
+        """The share that a map of this cost saves."""
+        return 1 - cost / self.random_cost if self.random_cost else 0.0
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

@@ -43,8 +43,20 @@ class Topics:
     wanted: int
     interests: int
     """Rows of the table of interests, pairs that come twice included."""
-    type: DataType
-    """Of the topics, as the user has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousMap:
+    """Topics and their channels of an earlier map."""
+
+    names: pa.Array
+    channels: Int32s
+
+    def of(self, names: pa.Array, k: int) -> Int32s:
+        """By topic its channel; NEW if it has none there, or none of the first k."""
+        at = pc.index_in(names, self.names).fill_null(NEW).to_numpy(zero_copy_only=False)
+        found = np.append(self.channels, NEW)[at]
+        return np.where(found < k, found, NEW).astype(np.int32)
 
 
 def interest_columns(interests: DataFrame) -> DataFrame:
@@ -67,18 +79,17 @@ def find_topics(interests: DataFrame, rates: DataFrame | None) -> Topics:
     _check_no_nulls(table)
     wanted = _plain_array(table["topic"]).sort()
     total = pc.sum(table["interests"]).as_py() or 0
-    kind = interests.schema["topic"].dataType
     if not total:
         raise TopicError("there are no interests: the table is empty")
     if known is None:
-        return Topics(wanted, np.ones(len(wanted)), len(wanted), total, kind)
+        return Topics(wanted, np.ones(len(wanted)), len(wanted), total)
     names, values = known
     at = pc.index_in(wanted, names)
     _refuse(wanted.filter(pc.is_null(at)), "rates: no rate for", "; each topic needs one")
     others = names.filter(pc.invert(pc.is_in(names, wanted))).sort()
     every = pa.concat_arrays([wanted, others])
     by_number = values[pc.index_in(every, names).to_numpy()]
-    return Topics(every, by_number, len(wanted), total, kind)
+    return Topics(every, by_number, len(wanted), total)
 
 
 def read_rates(rates: DataFrame, interests: DataFrame) -> tuple[pa.Array, Floats]:
@@ -101,8 +112,8 @@ def read_rates(rates: DataFrame, interests: DataFrame) -> tuple[pa.Array, Floats
     return names, numbers
 
 
-def read_previous(previous: DataFrame, interests: DataFrame) -> tuple[pa.Array, Int32s]:
-    """Topics and their channels of an earlier map."""
+def read_previous(previous: DataFrame, interests: DataFrame) -> PreviousMap:
+    """An earlier map."""
     _check_batch(previous, "previous")
     topic = _same_kind(previous, "previous", interests)
     kind = _field(previous, "previous", "channel")
@@ -115,15 +126,7 @@ def read_previous(previous: DataFrame, interests: DataFrame) -> tuple[pa.Array, 
     _refuse(names.filter(pc.is_null(channels)), "previous: the channel is null of", "")
     _refuse(names.filter(pc.less(channels, 0)), "previous: the channel is negative of", "")
     few = np.minimum(channels.to_numpy(zero_copy_only=False), np.iinfo(np.int32).max)
-    return names, few.astype(np.int32)
-
-
-def placed(names: pa.Array, previous: tuple[pa.Array, Int32s], k: int) -> Int32s:
-    """By topic its channel of the previous map; NEW if it has none there, or none of k."""
-    known, channels = previous
-    at = pc.index_in(names, known).fill_null(NEW).to_numpy(zero_copy_only=False)
-    found = np.where(at >= 0, channels[at], NEW) if len(channels) else np.full(len(names), NEW)
-    return np.where(found < k, found, NEW).astype(np.int32)
+    return PreviousMap(names, few.astype(np.int32))
 
 
 def _field(table: DataFrame, what: str, name: str) -> DataType:

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from caddis.arrays import Int32s, Int64s
 from caddis.pipeline.topics_packing import PackedInterests
 from caddis.pipeline.topics_reports import ClusteringReport, Progress, WaveReport, silent
-from caddis.pipeline.topics_tables import NEW
+from caddis.pipeline.topics_tables import NEW, PreviousMap
 from caddis.topics.excess import Tallies, channel_rates, outcomes, total_cost, vote_costs
 from caddis.topics.kmeans import kmeans
 from caddis.topics.schedule import Schedule, Settings
@@ -43,27 +44,35 @@ class Clusterer:
     settings: Settings
     waves: int
     seed: int
-    progress: Progress = silent
 
-    def cluster(self, k: int, previous: Int32s | None, report: ClusteringReport) -> Int32s:
-        """By topic its channel: first of those that somebody wants, then of the others.
-
-        previous: by wanted topic its channel, or NEW.
-        """
+    def cluster(
+        self,
+        k: int,
+        previous: PreviousMap | None,
+        report: ClusteringReport,
+        progress: Progress = silent,
+    ) -> Int32s:
+        """By topic its channel: first of those that somebody wants, then of the others."""
         rng = np.random.default_rng(self.seed)
         with report.phase("random"):
             self._price_at_random(k, rng, report)
         with report.phase("start"):
             start = self._start(k, previous, rng)
         with report.phase("waves"):
-            found = self._settle(start, k, rng, report)
+            found = self._settle(start, k, rng, report, progress)
         channels = self._with_unwanted(found)
         report.cost = self._price(channels, found.tallies)
         return channels
 
-    def carried(self, channels: Int32s, k: int) -> Int64s:
-        """By channel, the rate of all its topics."""
-        return channel_rates(channels, self.packed.rates, k)
+    def table(self, channels: Int32s) -> pa.Table:
+        """A map as a table, in the order of the topics."""
+        named = {"topic": self.packed.topics.names, "channel": pa.array(channels)}
+        return pa.table(named).sort_by("topic")
+
+    def shares(self, channels: Int32s, k: int) -> Int64s:
+        """How many subscribers do not want 0, up to 1, ..., up to 100 % of what they receive."""
+        carried = channel_rates(channels, self.packed.rates, k)
+        return self.packed.shares(channels[: self.packed.topics.wanted], carried)
 
     def _price_at_random(self, k: int, rng: np.random.Generator, report: ClusteringReport) -> None:
         """What it costs to draw each topic's channel; on the way, all interests are counted."""
@@ -73,13 +82,15 @@ class Clusterer:
         report.wanted_rate = float(tallies.wants @ self.packed.wanted_rates) * self.packed.unit
         report.random_cost = self._price(channels, tallies)
 
-    def _start(self, k: int, previous: Int32s | None, rng: np.random.Generator) -> Int32s:
+    def _start(self, k: int, previous: PreviousMap | None, rng: np.random.Generator) -> Int32s:
         """A map to begin with; a previous one stands as it is if it fills its channels."""
         topics = self.packed.topics.wanted
         if topics <= k:
             return np.arange(topics, dtype=np.int32)
-        if previous is not None and len(np.unique(previous[previous != NEW])) == k:
-            return self._placed(previous, k)
+        if previous is not None:
+            before = previous.of(self.packed.wanted_names, k)
+            if len(np.unique(before[before != NEW])) == k:
+                return self._placed(before, k)
         sample = self.packed.sample()
         return kmeans(sample, k, rng, improvement=self.settings.improvement).channels
 
@@ -94,7 +105,12 @@ class Clusterer:
         return np.where(new, costs[:, :k].argmin(axis=1), previous).astype(np.int32)
 
     def _settle(
-        self, start: Int32s, k: int, rng: np.random.Generator, report: ClusteringReport
+        self,
+        start: Int32s,
+        k: int,
+        rng: np.random.Generator,
+        report: ClusteringReport,
+        progress: Progress,
     ) -> Counted:
         """Waves until no topic wants to move, or it is enough; the best map of all that voted."""
         schedule = Schedule(start, k, self.settings, rng)
@@ -107,7 +123,8 @@ class Clusterer:
                 best = counted
             choices = self._choices(counted)
             moving = choices != counted.channels
-            self._tell(report, counted, len(wave.topics), int(moving[wave.topics].sum()), began)
+            moves = len(wave.topics), int(moving[wave.topics].sum())
+            progress(self._told(report, counted, moves, began))
             report.at_rest = counted is best and not moving.any()
             following = schedule.settle(choices[wave.topics], counted.cost)
             ended = report.at_rest or following is None or following.mode == "leader"
@@ -124,15 +141,15 @@ class Clusterer:
         costs = vote_costs(counted.tallies, counted.channels, self.packed.wanted_rates)
         return outcomes(costs, counted.channels)
 
-    def _tell(
-        self, report: ClusteringReport, counted: Counted, voters: int, moved: int, began: float
-    ) -> None:
+    def _told(
+        self, report: ClusteringReport, counted: Counted, moves: tuple[int, int], began: float
+    ) -> WaveReport:
         cost = self._price(self._with_unwanted(counted), counted.tallies)
         if not report.waves:
             report.start_cost = cost
         number, seconds = len(report.waves) + 1, time.monotonic() - began
-        report.waves.append(WaveReport(number, voters, moved, cost, seconds))
-        self.progress(report.waves[-1])
+        report.waves.append(WaveReport(number, *moves, cost, seconds))
+        return report.waves[-1]
 
     def _with_unwanted(self, counted: Counted) -> Int32s:
         """The map of all topics: those that nobody wants are where fewest receive them."""
@@ -142,6 +159,6 @@ class Clusterer:
 
     def _price(self, channels: Int32s, tallies: Tallies) -> float:
         """The cost of a map of all topics, in the user's unit."""
-        carried = self.carried(channels, len(tallies.receivers))
+        carried = channel_rates(channels, self.packed.rates, len(tallies.receivers))
         wanted = tallies.wants @ self.packed.wanted_rates
         return float(int(tallies.receivers @ carried - wanted) * self.packed.unit)
