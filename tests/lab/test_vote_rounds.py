@@ -215,6 +215,13 @@ def test_a_quiet_system_stays_quiet_when_nothing_changes():
     assert (vote.radius == 0).all()
 
 
+def test_a_vote_leaves_what_it_was_given_as_it_was():
+    costs = np.array([[0, 1], [1, 0]])
+    vote = VoteRounds(Tree.of([-1, 0]), costs).run()
+    vote.change(np.array([0], np.int32), np.array([[7, 7]]))
+    assert costs.tolist() == [[0, 1], [1, 0]]
+
+
 def test_inputs_do_not_change_while_messages_are_under_way():
     vote = VoteRounds(Tree.of([-1, 0]), [[0, 1], [1, 0]])
     with pytest.raises(TopicError, match="run it first"):

@@ -23,6 +23,16 @@ ADAPTIVE_FILTERING = """
   caddis lab adaptive-filtering --policies air,emec,frontier@50 --out some
 """
 
+LOCAL_BUILDING_BLOCKS = """
+[bold]Examples[/bold]
+
+  caddis lab local-building-blocks --quick --out quick
+
+  caddis lab local-building-blocks --figures 2a,2b,2c --repeats 100 --out votes
+
+  caddis lab local-building-blocks --interests genres.json --out full
+"""
+
 app = typer.Typer(
     name=NAME,
     no_args_is_help=True,
@@ -33,12 +43,6 @@ app = typer.Typer(
     workers, with every choice that the paper leaves open as an option.
     """,
 )
-
-
-@app.callback()
-def papers() -> None:
-    """Keep the verbs below `lab`, be there only one."""
-
 
 OPEN, SIZE = "What the paper leaves open", "Size"
 
@@ -191,6 +195,95 @@ def adaptive_filtering(
             concepts=concepts,
             fixed_subscriptions=fixed_subscriptions,
             fixed_concepts=fixed_concepts,
+            master=master,
+        )
+        return redraw(order, job)
+
+    run(work, as_json=as_json)
+
+
+BLOCKS = "1, 2a, 2b, 2c, growth, growth-radius, first, upkeep, choices, packets, interests, "
+BLOCKS += "interests-upkeep, clustering, convergence, waves"
+BlockFigures = Annotated[
+    str,
+    typer.Option(
+        metavar="LIST", help=f"Which figures: of {BLOCKS}. Otherwise all.", show_default=False
+    ),
+]
+InterestsFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Real interests as JSON: by user, a list of topics. Otherwise they are drawn.",
+        show_default=False,
+    ),
+]
+Changed = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        max=1,
+        metavar="X",
+        help="The share of inputs that change in figures of upkeep.",
+        rich_help_panel=OPEN,
+    ),
+]
+Channels = Annotated[
+    int,
+    typer.Option(
+        min=2, metavar="K", help="Channels that topics are voted into.", rich_help_panel=OPEN
+    ),
+]
+
+
+@app.command(name="local-building-blocks", epilog=LOCAL_BUILDING_BLOCKS)
+def local_building_blocks(
+    out: Out,
+    figures: BlockFigures = "",
+    interests: InterestsFile = None,
+    seed: Seed = 1,
+    as_json: options.AsJson = False,
+    changed: Changed = 0.01,
+    channels: Channels = 10,
+    quick: Quick = False,
+    repeats: Annotated[int | None, _size("Runs at a point.", "30; quick: 5")] = None,
+    few: Annotated[int | None, _size("The same of large runs.", "5; quick: 2")] = None,
+    nodes: Annotated[int | None, _size("In a tree.", "1,000")] = None,
+    largest: Annotated[
+        int | None, _size("Nodes of the largest tree.", "1,000,000; quick: 100,000")
+    ] = None,
+    subscribers: Annotated[
+        int | None, _size("Whose interests are drawn.", "10,000; quick: 2,000")
+    ] = None,
+    topics: Annotated[int | None, _size("Of drawn interests.", "100")] = None,
+    master: options.Master = "local[*]",
+) -> None:
+    """Redraw the figures of "Local Building Blocks for a Scalable Pub/Sub Infrastructure".
+
+    What votes on a tree of nodes take, against the difficulty of the vote and
+    the size of the tree; beside them majority votes on pairs and plain sums,
+    votes on real interests, and what clusterings of topics cost. Each run is
+    kept as soon as it is done, so that the same command goes on after Ctrl-C.
+    """
+
+    def work(job: Job) -> Result:
+        from caddis.cli.local_building_blocks import redraw
+        from caddis.cli.local_building_blocks_order import BlocksOrder
+
+        order = BlocksOrder(
+            out=out,
+            figures=figures,
+            interests=interests,
+            seed=seed,
+            changed=changed,
+            quick=quick,
+            repeats=repeats,
+            few=few,
+            nodes=nodes,
+            largest=largest,
+            channels=channels,
+            subscribers=subscribers,
+            topics=topics,
             master=master,
         )
         return redraw(order, job)

@@ -75,7 +75,7 @@ class VoteRounds:
 
     def __init__(self, tree: Tree, costs: Sequence[Sequence[int]] | Int64s) -> None:
         self.tree = tree
-        self._own = self._entries(np.asarray(costs, np.int64))
+        self._own = self._entries(np.array(costs, np.int64))
         links, size = len(tree.back), self._own.shape[1]
         self._received = np.zeros((links, size), np.int64)
         self._sent = np.zeros((links, size), np.int64)

@@ -1,0 +1,94 @@
+"""The options of `caddis lab local-building-blocks`, and what they stand for."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from caddis.cli.lab_runs import words
+from caddis.cli.paths import existing
+from caddis.errors import TopicError
+from caddis.lab.interest_models import from_json, planted
+from caddis.lab.local_building_blocks_figures import Figure, figures_named
+from caddis.lab.local_building_blocks_runs import Conditions, Scale, Setup
+
+FULL = Scale()
+QUICK = Scale(
+    repeats=5,
+    few=2,
+    distances=(0.01, 0.1, 0.5, 1, 4),
+    second=(0, 0.1, 0.5, 1, 4),
+    fixed=(0.1, 1),
+    nodes=(1e3, 1e4, 1e5),
+    choices=(2, 3, 5, 10),
+    together=(1, 10, 30),
+    bits=(50, 60, 80, 100),
+    every=5,
+    channels=(5, 10, 20),
+    shares=(0.2, 1.0),
+)
+QUICK_SUBSCRIBERS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksOrder:
+    """The options as they were given; None: as the size of the run has it."""
+
+    out: Path
+    figures: str
+    interests: Path | None
+    seed: int
+    changed: float
+    quick: bool
+    repeats: int | None
+    few: int | None
+    nodes: int | None
+    largest: int | None
+    channels: int
+    subscribers: int | None
+    topics: int | None
+    master: str
+
+    def scale(self) -> Scale:
+        """Where experiments are run, and how often."""
+        usual = QUICK if self.quick else FULL
+        sizes = tuple(x for x in usual.nodes if self.largest is None or x <= self.largest)
+        return replace(
+            usual,
+            repeats=self.repeats or usual.repeats,
+            few=self.few or usual.few,
+            nodes=sizes or (float(self.largest or 0),),
+        )
+
+    def wanted(self) -> tuple[Figure, ...]:
+        """The figures to draw."""
+        return figures_named(words(self.figures), self.scale())
+
+    def setup(self) -> Setup:
+        """What all runs have in common, and the interests whose topics are voted on."""
+        usual = Conditions()
+        conditions = Conditions(
+            nodes=self.nodes or usual.nodes,
+            changed=self.changed,
+            seed=self.seed,
+            subscribers=self.subscribers
+            or (QUICK_SUBSCRIBERS if self.quick else usual.subscribers),
+            topics=self.topics or usual.topics,
+            k=self.channels,
+        )
+        if self.interests is None:
+            rng = np.random.default_rng(conditions.seed)
+            return Setup(conditions, planted(conditions.subscribers, conditions.topics, rng))
+        text = existing(self.interests, TopicError).read_text(encoding="utf-8")
+        try:
+            interests, _ = from_json(text)
+        except (ValueError, AttributeError, TypeError):
+            raise TopicError(
+                f"{self.interests}: not an object of lists: "
+                'write interests as {"ann": ["jazz", "rock"], "bob": []}'
+            ) from None
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return Setup(conditions.of_file(interests, digest), interests)

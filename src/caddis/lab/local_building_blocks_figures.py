@@ -1,0 +1,185 @@
+"""What is drawn of the experiments: the paper's two figures, and ours beside them.
+
+A figure is made of lines, and a line of one measure of an experiment in one setting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caddis.errors import TopicError
+from caddis.lab.local_building_blocks_runs import Scale
+from caddis.lab.local_building_blocks_topics import FIRST, LAST
+from caddis.lab.local_building_blocks_votes import COMPLETE, RANDOM, names
+
+THRESHOLD = "0.8"
+LARGE = ("complete 0.1", "random 0.1", "complete 1")
+HARD, EASY = "0.01", "0.5"
+MESSAGES, RADIUS, DISTANCE = "messages a node", "mean radius of a node, links", "d'(1,2)"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One measure of an experiment in one setting.
+
+    against: another measure of the same runs, for a cloud of points instead of a line of means.
+    """
+
+    label: str
+    experiment: str
+    setting: str
+    measure: str
+    against: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Lines over one axis."""
+
+    name: str
+    title: str
+    axis: str
+    unit: str
+    lines: tuple[Line, ...]
+    log_x: bool = True
+    log_y: bool = False
+
+
+def all_figures(scale: Scale) -> tuple[Figure, ...]:
+    """In the order in which they are told."""
+    return (
+        _filters(),
+        *_distances(scale),
+        *_growth(),
+        *_baselines(),
+        *_many(),
+        *_interests(),
+        _clustering(),
+        *_convergence(),
+    )
+
+
+def figures_named(wanted: tuple[str, ...], scale: Scale) -> tuple[Figure, ...]:
+    """Some of them; without a name, all."""
+    made = {figure.name: figure for figure in all_figures(scale)}
+    for name in wanted:
+        if name not in made:
+            raise TopicError(f"there is no figure {name!r}; there is: {', '.join(made)}")
+    return tuple(made[name] for name in wanted or made)
+
+
+def _filters() -> Figure:
+    measures = (
+        ("Theorem 1, per bit", "bound_per_bit"),
+        ("Theorem 1, per element", "bound"),
+        ("its premise, exact, per bit", "tail_per_bit"),
+        ("measured, per bit", "measured_bits"),
+        ("measured, per element", "measured"),
+    )
+    lines = tuple(Line(label, "filters", THRESHOLD, name) for label, name in measures)
+    title = f"false positives due to aggregation, λ = {THRESHOLD}"
+    return Figure("1", title, "bits of the filter", "probability", lines, log_x=False, log_y=True)
+
+
+def _distances(scale: Scale) -> tuple[Figure, ...]:
+    shapes = ((f"{shape} binary tree", shape) for shape in (COMPLETE, RANDOM))
+    trees = tuple(shapes)
+    first = tuple(Line(label, "distance", shape, "voting") for label, shape in trees)
+    second = tuple(Line(label, "distance", shape, "voting_radius") for label, shape in trees)
+    third = tuple(Line(f"d'(1,2) = {d}", "second", d, "voting") for d in names(scale.fixed))
+    return (
+        Figure("2a", "messages of a vote", DISTANCE, MESSAGES, first),
+        Figure("2b", "communication radius of a vote", DISTANCE, RADIUS, second),
+        Figure("2c", "messages against d'(2,3)", "d'(2,3)", MESSAGES, third, log_x=False),
+    )
+
+
+def _growth() -> tuple[Figure, ...]:
+    made = []
+    for name, title, unit, measure in (
+        ("growth", "messages as trees grow", MESSAGES, "voting"),
+        ("growth-radius", "radius as trees grow", RADIUS, "voting_radius"),
+    ):
+        lines = []
+        for setting in LARGE:
+            shape, distance = setting.split()
+            lines.append(Line(f"{shape} tree, d'(1,2) = {distance}", "growth", setting, measure))
+        made.append(Figure(name, title, "nodes", unit, tuple(lines)))
+    return tuple(made)
+
+
+def _baselines() -> tuple[Figure, ...]:
+    ways = (("voting", "voting"), ("pairwise", "pairs"), ("aggregation", "aggregation"))
+    first = tuple(Line(label, "distance", COMPLETE, name) for label, name in ways)
+    again = tuple(Line(label, "distance", COMPLETE, f"{name}_again") for label, name in ways)
+    return (
+        Figure("first", "a first vote, by three ways", DISTANCE, MESSAGES, first),
+        Figure("upkeep", "after 1% of the inputs changed", DISTANCE, MESSAGES, again, log_y=True),
+    )
+
+
+def _many() -> tuple[Figure, ...]:
+    ways = (("voting", "voting_numbers"), ("pairwise", "pairs_numbers"))
+    numbers = tuple(
+        Line(f"{label}, d'(1,2) = {distance}", "choices", distance, name)
+        for label, name in ways
+        for distance in ("0.1", "1")
+    )
+    shared = tuple(
+        Line(f"{name}, d'(1,2) = {distance}", "packets", distance, name)
+        for name in ("messages", "packets")
+        for distance in (HARD, EASY)
+    )
+    many, side = "what is sent for k choices", "votes side by side share packets"
+    return (
+        Figure("choices", many, "choices", "numbers a node", numbers, log_y=True),
+        Figure("packets", side, "votes", "sent a node", shared, log_y=True),
+    )
+
+
+def _interests() -> tuple[Figure, ...]:
+    def lines(measure: str) -> tuple[Line, ...]:
+        clouds = [
+            Line(f"voting, {setting}", "interests", setting, f"voting{measure}", "distance")
+            for setting in (FIRST, LAST)
+        ]
+        plain = Line("aggregation", "interests", LAST, f"aggregation{measure}", "distance")
+        model = Line("voting, Gaussian model", "distance", COMPLETE, f"voting{measure}")
+        return *clouds, plain, model
+
+    real, again = "votes on topics' channels", "the same after 1% of the interests changed"
+    return (
+        Figure("interests", real, DISTANCE, MESSAGES, lines(""), log_y=True),
+        Figure("interests-upkeep", again, DISTANCE, MESSAGES, lines("_again"), log_y=True),
+    )
+
+
+def _clustering() -> Figure:
+    ways = (
+        ("random", "random"),
+        ("agglomerative", "agglomerative"),
+        ("centralised K-Means", "kmeans"),
+        ("distributed K-Means (leader)", "votes"),
+        ("K-Means, merged and split", "search"),
+    )
+    lines = tuple(Line(label, "clustering", "", name) for label, name in ways)
+    unit = "unwanted traffic a subscriber"
+    return Figure("clustering", "what a map costs", "channels", unit, lines)
+
+
+def _convergence() -> tuple[Figure, ...]:
+    ways = (("as they come", "adopted"), ("if they pay", "scheduled"))
+    made = []
+    for suffix, title, unit in (
+        ("", "20 of 100 topics change", "share of runs that come to rest"),
+        ("_waves", "how soon they rest", "waves of votes"),
+    ):
+        lines = tuple(
+            Line(f"{label}, k = {k}", "convergence", k, f"{name}{suffix}")
+            for label, name in ways
+            for k in ("5", "10", "20")
+        )
+        name = "convergence" if not suffix else "waves"
+        axis = "share of topics that vote at once"
+        made.append(Figure(name, title, axis, unit, lines, log_x=False))
+    return tuple(made)
