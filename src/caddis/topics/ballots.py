@@ -18,42 +18,12 @@ import numpy as np
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.aggregation import Aggregator
-from caddis.topics.excess import channel_rates, favour_current
+from caddis.topics.ballot_kernels import own_cost, own_costs
+from caddis.topics.excess import favour_current
 from caddis.topics.links import Link, Sent
 from caddis.topics.voting import Voter
 
 PROTOCOLS: dict[str, type[Voter | Aggregator]] = {"voting": Voter, "aggregation": Aggregator}
-
-
-def own_costs(wanted: Bools, channels: Int32s, rates: Int64s, k: int, topics: Int32s) -> Int64s:
-    """What one node puts into the votes on some topics: `excess.vote_costs` of it alone.
-
-    A topic that it wants brings along all of a channel that it does not receive yet; one that it
-    does not want is filtered in the channels that it receives.
-
-    >>> wanted, channels = np.array([True, False]), np.array([0, 1], np.int32)
-    >>> own_costs(wanted, channels, np.array([5, 2]), 2, np.array([0, 1], np.int32)).tolist()
-    [[0, 2], [2, 0]]
-    """
-    rows, home = np.arange(len(topics)), channels[topics]
-    held = np.broadcast_to(np.bincount(channels[wanted], minlength=k), (len(topics), k)).copy()
-    held[rows, home] -= wanted[topics]
-    carried = np.broadcast_to(channel_rates(channels, rates, k), held.shape).copy()
-    carried[rows, home] -= rates[topics]
-    costs: Int64s = np.where(
-        wanted[topics, None], carried * (held == 0), rates[topics, None] * (held > 0)
-    )
-    return costs
-
-
-def own_cost(wanted: Bools, channels: Int32s, rates: Int64s, k: int) -> int:
-    """What one node receives and does not want.
-
-    >>> own_cost(np.array([True, False]), np.array([0, 0], np.int32), np.array([5, 2]), 1)
-    2
-    """
-    received = np.bincount(channels[wanted], minlength=k) > 0
-    return int(channel_rates(channels, rates, k)[received].sum() - rates[wanted].sum())
 
 
 class Ballots:
@@ -113,9 +83,9 @@ class Ballots:
 
     def cast(self, channels: Int32s, *, favour: bool) -> Sent:
         """Put in what is due at a map, as far as it changed."""
-        topics = np.flatnonzero(self.due).astype(np.int32)
-        if not len(topics):
+        if not self.due.any():
             return []
+        topics = np.flatnonzero(self.due).astype(np.int32)
         self.due[:] = False
         costs = own_costs(self.wanted, channels, self._rates, self._k, topics)
         inputs = favour_current(costs, channels[topics]) if favour else 2 * costs
@@ -126,7 +96,7 @@ class Ballots:
 
     def cost(self, channels: Int32s) -> int:
         """What the node itself pays at a map."""
-        return own_cost(self.wanted, channels, self._rates, self._k)
+        return int(own_cost(self.wanted, channels, self._rates, self._k))
 
 
 def last_words(said: Sent) -> Sent:

@@ -22,18 +22,11 @@ import numpy as np
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.ballots import Ballots, last_words
-from caddis.topics.clustering_leader import Leader, Step
-from caddis.topics.clustering_messages import (
-    FIRST,
-    Announcement,
-    Offer,
-    Report,
-    Standing,
-    Version,
-)
+from caddis.topics.clustering_leader import Leader, SettledWave, Step
+from caddis.topics.clustering_messages import FIRST, Announcement, Offer, Report, Standing, Version
 from caddis.topics.excess import checked_channels
 from caddis.topics.links import CLOCK, Link, Sent, Wake
-from caddis.topics.schedule import Schedule, Settings
+from caddis.topics.schedule import Mode, Schedule, Settings
 from caddis.topics.tree_place import TreePlace
 
 SETTLE_MS = 2_000.0
@@ -42,11 +35,12 @@ SETTLE_MS = 2_000.0
 class ClusteringNode:
     """One node's part in the clustering of topics.
 
-    name: no other node has it.
+    name: no other node has it, nor had; one that lost its memory comes back under another.
     rates: by topic; known to all nodes, as are `k`, `channels`, `settings` and `protocol`.
     rng: used only while this node leads.
     channels: the map to begin with; without it topics are dealt out in turn.
     protocol: how votes are held, by `voting` or by `aggregation`.
+    start: how the first map is made: topic by topic, as in the paper, or quicker.
     settle_ms: how long choices have to stay as they are before they count, and how long a node has
         to be the root before it leads: longer than votes take to get through the tree.
 
@@ -68,14 +62,16 @@ class ClusteringNode:
         channels: Int32s | None = None,
         settings: Settings | None = None,
         protocol: str = "aggregation",
+        start: Mode = "leader",
         settle_ms: float = SETTLE_MS,
     ) -> None:
         if not len(rates):
             raise TopicError("there are no topics to cluster")
         first = np.arange(len(rates), dtype=np.int32) % k if channels is None else channels
+        rates = np.asarray(rates, np.int64)
         self.name = name
         self._k, self._rng, self._settle_ms = k, rng, settle_ms
-        self._settings = settings or Settings()
+        self._settings, self._start = settings or Settings(), start
         self._exact = protocol == "aggregation"
         self._first = Standing(FIRST, 0, "rest", checked_channels(first, len(rates), k))
         self._standing = self._agreed = self._first
@@ -122,9 +118,19 @@ class ClusteringNode:
         return self._leader.waves if self._leader else 0
 
     @property
+    def series(self) -> list[SettledWave]:
+        """The waves since rest was last left, while this node led."""
+        return list(self._leader.series) if self._leader else []
+
+    @property
+    def own_cost(self) -> int:
+        """What this node itself receives and does not want."""
+        return self._ballots.cost(self._standing.channels)
+
+    @property
     def cost(self) -> int:
         """What this node and all below it receive and do not want, as far as they reported."""
-        return self._ballots.cost(self._standing.channels) + self._place.cost_below
+        return self.own_cost + self._place.cost_below
 
     def set_wanted(self, topics: Iterable[int]) -> Sent:
         """Say what this node wants from now on."""
@@ -137,8 +143,7 @@ class ClusteringNode:
             self._place.below[link] = None
             return [(link, self._standing.whole()), *self._proceed()]
         self._place.above[link] = None
-        self._stop_leading()
-        return self._proceed()
+        return self._look_up() + self._proceed()
 
     def neighbour_left(self, link: Link) -> Sent:
         """A link went down."""
@@ -207,17 +212,12 @@ class ClusteringNode:
         return [(link, news) for link in self._place.below]
 
     def _look_up(self) -> Sent:
-        """Another node is above, or none."""
-        self._reported = False
+        """Another node is above, or none: report to it, or lead after a while."""
+        self._leader = self._offered = None
+        self._waiting = self._rang = self._reported = False
         self._ballots.doubt()
         told = self._place.told
         return self._take_over(told, told.whole()) if told else []
-
-    def _stop_leading(self) -> None:
-        self._leader = self._offered = None
-        self._waiting = self._rang = False
-        self._reported = False
-        self._ballots.doubt()
 
     # ------------------------------------------------------------------ voting, reporting
 
@@ -278,7 +278,7 @@ class ClusteringNode:
     def _take_the_lead(self) -> Step | None:
         self._leader = self._new_leader(self._standing.channels)
         if self.version == FIRST:
-            return self._leader.begin()
+            return self._leader.begin(self._start)
         if self._standing.stage == "rest" and self._is_complete:
             return None
         return self._leader.rest()

@@ -14,7 +14,7 @@ import numpy as np
 
 from caddis.arrays import Int32s
 from caddis.topics.clustering_messages import Stage
-from caddis.topics.schedule import Schedule, Wave
+from caddis.topics.schedule import Mode, Schedule, Wave
 
 
 class Step(NamedTuple):
@@ -22,6 +22,18 @@ class Step(NamedTuple):
 
     stage: Stage
     topics: Int32s
+
+
+class SettledWave(NamedTuple):
+    """What a wave was.
+
+    topics: how many voted.
+    cost: what all nodes together paid at the map that they voted on.
+    """
+
+    mode: Mode
+    topics: int
+    cost: int
 
 
 class Leader:
@@ -35,6 +47,8 @@ class Leader:
         self.schedule = schedule
         self.waves = 0
         """How many have settled so far."""
+        self.series: list[SettledWave] = []
+        """Those since rest was last left."""
         self._exact, self._tolerant = exact, tolerant
         self._wave: Wave | None = None
         self._seen: Int32s | None = None
@@ -49,9 +63,9 @@ class Leader:
         """Whether no wave is on; the votes may yet stir."""
         return self._wave is None
 
-    def begin(self) -> Step:
+    def begin(self, mode: Mode) -> Step:
         """Cluster from the beginning."""
-        return self._step(self.schedule.begin("leader"))
+        return self._step(self.schedule.begin(mode))
 
     def rest(self) -> Step:
         """Have all topics voted on at the map, to see whether they agree with it."""
@@ -73,7 +87,7 @@ class Leader:
             return None
         if not (self._exact_now or self._stayed(concern)):
             return None
-        return self._settle(concern, cost) if self._wave else self._stir(choices)
+        return self._settle(self._wave, concern, cost) if self._wave else self._stir(choices)
 
     @property
     def _exact_now(self) -> bool:
@@ -97,11 +111,12 @@ class Leader:
             moved &= choices != self._accepted
         return np.flatnonzero(moved).astype(np.int32)
 
-    def _settle(self, chosen: Int32s, cost: int) -> Step:
+    def _settle(self, wave: Wave, chosen: Int32s, cost: int) -> Step:
         self.waves += 1
-        wave = self.schedule.settle(chosen, cost)
-        if wave is not None:
-            return self._step(wave)
+        self.series.append(SettledWave(wave.mode, len(wave.topics), cost))
+        following = self.schedule.settle(chosen, cost)
+        if following is not None:
+            return self._step(following)
         self._enough = self._tolerant
         return self.rest()
 
@@ -110,6 +125,7 @@ class Leader:
             self._accepted = choices.copy()
             return None
         self._enough, self._accepted = False, None
+        self.series = []
         return self._step(self.schedule.stir(self._moved(choices)))
 
     def _step(self, wave: Wave) -> Step:
