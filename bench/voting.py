@@ -1,0 +1,126 @@
+"""What a vote costs in messages: local voting beside plain aggregation.
+
+    python bench/voting.py [--quick] [--nodes 1000] [--json FILE]
+
+The paper's inputs (local building blocks, section 4): three choices, normally distributed costs,
+d'(2,3) = 1, and d'(1,2) as the table says. Trees are complete and random binary ones. The nodes are
+the real ones, in rounds; all votes of a tree go on side by side. A vote is held, then a share of
+the nodes draw their inputs anew, time and again. Figures are messages a node and vote: for the
+first vote, and for each change after it. Seeds are fixed, so a table is the same on any machine.
+`caddis.topics.difficulty` chooses by the figures of the default run.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from caddis.arrays import Int32s, Int64s
+from caddis.lab.tree_simulator import TreeSimulator, a_round
+from caddis.lab.trees import complete_binary_tree, random_binary_tree
+from caddis.lab.vote_rounds import gaussian_costs
+from caddis.topics.aggregation import Aggregator
+from caddis.topics.voting import Poll, Voter
+
+DIFFICULTIES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+SHARES = {0.001: 20, 0.01: 6, 0.1: 3, 1.0: 2}
+"""Of a change: how many nodes draw anew, and how often it is repeated."""
+FIRST = "first"
+PROTOCOLS: dict[str, Callable[[int, int], Poll]] = {"voting": Voter, "aggregation": Aggregator}
+Record = dict[str, str | float]
+
+
+def drawn(nodes: int, votes: int, difficulty: float, rng: np.random.Generator) -> Int64s:
+    """By node, vote and choice."""
+    costs = gaussian_costs(nodes * votes, (difficulty, 1.0), rng)
+    return costs.reshape(nodes, votes, 3)
+
+
+def tree_of(shape: str, nodes: int, rng: np.random.Generator) -> Int32s:
+    return complete_binary_tree(nodes) if shape == "complete" else random_binary_tree(nodes, rng)
+
+
+def messages(
+    protocol: str, parents: Int32s, difficulty: float, votes: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """Messages a node and vote, of the first vote and of changes by their share."""
+    nodes = len(parents)
+    polls = [PROTOCOLS[protocol](3, votes) for _ in range(nodes)]
+    tree = TreeSimulator(polls, rng, a_round, parents=parents)
+    inputs = np.zeros((nodes, votes, 3), np.int64)
+    sent = 0
+
+    def take(some: Int32s) -> float:
+        nonlocal sent
+        inputs[some] = drawn(len(some), votes, difficulty, rng)
+        for node in some.tolist():
+            tree.say(node, polls[node].set_input(inputs[node]))
+        tree.run()
+        before, sent = sent, int(tree.messages.sum())
+        return (sent - before) / nodes / votes
+
+    found = {FIRST: take(np.arange(nodes, dtype=np.int32))}
+    for share, times in SHARES.items():
+        size = max(1, round(share * nodes))
+        draws = [rng.choice(nodes, size, replace=False).astype(np.int32) for _ in range(times)]
+        found[str(share)] = float(np.mean([take(draw) for draw in draws]))
+    check(polls, inputs)
+    return found
+
+
+def check(polls: Sequence[Poll], inputs: Int64s) -> None:
+    """Let no figure be printed of votes that ended wrong."""
+    best = inputs.sum(axis=0).argmin(axis=1)
+    if not all((poll.choices == best).all() for poll in polls):
+        raise SystemExit("some node did not choose the least")
+
+
+def measured(shape: str, nodes: int, trees: int, votes: int) -> list[Record]:
+    rows: list[Record] = []
+    for difficulty in DIFFICULTIES:
+        for protocol in PROTOCOLS:
+            runs = []
+            for seed in range(trees):
+                rng = np.random.default_rng(seed)
+                runs.append(messages(protocol, tree_of(shape, nodes, rng), difficulty, votes, rng))
+            means = {what: float(np.mean([run[what] for run in runs])) for what in runs[0]}
+            rows.append({"tree": shape, "difficulty": difficulty, "protocol": protocol, **means})
+    return rows
+
+
+def print_ratios(console: Console, shape: str, rows: Sequence[Record], nodes: int) -> None:
+    title = f"{shape} binary trees of {nodes:,} nodes: messages a node, voting ÷ aggregation"
+    table = Table(title=title, box=None, title_justify="left", pad_edge=False)
+    for name in ("d'(1,2)", "first vote", *(f"{share:.1%} change" for share in SHARES)):
+        table.add_column(name, justify="right", no_wrap=True)
+    for voting, summing in zip(rows[::2], rows[1::2], strict=True):
+        cells = [f"{voting['difficulty']:g}"]
+        for column in (FIRST, *map(str, SHARES)):
+            one, other = float(voting[column]), float(summing[column])
+            cells.append(f"{one:.3g} ÷ {other:.3g} = {one / other:.2f}")
+        table.add_row(*cells)
+    console.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--quick", action="store_true", help="one tree and few votes")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    trees, votes = (1, 10) if arguments.quick else (3, 20)
+    console, found = Console(width=130), []
+    for shape in ("complete", "random"):
+        rows = measured(shape, arguments.nodes, trees, votes)
+        print_ratios(console, shape, rows, arguments.nodes)
+        found += rows
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

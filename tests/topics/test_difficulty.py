@@ -1,0 +1,120 @@
+import math
+
+import numpy as np
+import pytest
+
+from caddis.errors import TopicError
+from caddis.lab import vote_rounds
+from caddis.lab.tree_simulator import TreeSimulator
+from caddis.lab.trees import random_binary_tree
+from caddis.lab.vote_rounds import gaussian_costs
+from caddis.topics.aggregation import Aggregator
+from caddis.topics.difficulty import (
+    DIFFICULTIES,
+    SHARES,
+    choose_protocol,
+    discriminability,
+    first_messages,
+    moments,
+    upkeep_messages,
+)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_discriminability_is_what_the_nodes_costs_say(seed: int):
+    rng = np.random.default_rng(seed)
+    costs = rng.integers(-50, 50, (30, 5, 4)) + rng.integers(0, 40, (5, 4))
+    totals = sum(moments(one) for one in costs)
+    assert isinstance(totals, np.ndarray)
+    expected = [vote_rounds.discriminability(costs[:, vote]) for vote in range(5)]
+    assert discriminability(totals).tolist() == pytest.approx(expected, rel=1e-9)
+
+
+def test_discriminability_is_the_papers():
+    costs = np.array([[0, 6, 88], [4, 8, 92]])
+    totals = moments(costs).sum(axis=0, keepdims=True)
+    assert discriminability(totals).tolist() == [(2 - 7) ** 2 / (4 + 1)]
+
+
+def test_the_papers_inputs_are_as_far_apart_as_they_were_drawn():
+    costs = gaussian_costs(100_000, (0.1, 1.0), np.random.default_rng(0))
+    sums = moments(costs, unit=1 << 10).sum(axis=0, keepdims=True)
+    assert discriminability(sums)[0] == pytest.approx(0.1, rel=0.05)
+    assert discriminability(sums)[0] == pytest.approx(vote_rounds.discriminability(costs), rel=1e-3)
+
+
+def test_large_means_do_not_blur_small_differences():
+    costs = np.array([[1 << 19, (1 << 19) + 1], [(1 << 19) + 1, (1 << 19) + 2]] * 5_000)
+    sums = moments(costs).sum(axis=0, keepdims=True)
+    assert discriminability(sums).tolist() == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("costs", "expected"),
+    [
+        ([[5], [7]], math.inf),
+        ([[1, 2], [1, 2]], math.inf),
+        ([[2, 2], [2, 2]], 0.0),
+        ([[1, 3], [3, 1]], 0.0),
+        ([[0, 0], [0, 0]], 0.0),
+    ],
+)
+def test_a_race_may_be_none(costs: list[list[int]], expected: float):
+    sums = moments(np.array(costs)).sum(axis=0, keepdims=True)
+    assert discriminability(sums).tolist() == [expected]
+
+
+def test_one_aggregation_measures_all_votes_for_two_messages_a_node():
+    rng = np.random.default_rng(0)
+    nodes = 50
+    costs = rng.integers(0, 1000, (nodes, 4, 3))
+    polls = [Aggregator(choices=7, votes=4) for _ in range(nodes)]
+    tree = TreeSimulator(polls, rng, parents=random_binary_tree(nodes, rng))
+    for node, poll in enumerate(polls):
+        tree.say(node, poll.set_input(moments(costs[node])))
+    tree.run()
+    assert int(tree.packets.sum()) == 2 * (nodes - 1)
+    expected = [vote_rounds.discriminability(costs[:, vote]) for vote in range(4)]
+    assert discriminability(polls[0].totals).tolist() == pytest.approx(expected, rel=1e-9)
+
+
+def test_costs_whose_squares_are_too_large_want_another_unit():
+    assert moments(np.array([[-(1 << 20), 0]])).tolist() == [[1, -(1 << 20), 0, 1 << 40, 0]]
+    with pytest.raises(TopicError, match=r"1,048,577 units; .* a unit of more than 1"):
+        moments(np.array([[0, -(1 << 20) - 1]]))
+    assert moments(np.array([[0, -(1 << 21)]]), unit=2).shape == (1, 5)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_voting_keeps_up_easy_votes_and_aggregation_close_ones(share: float):
+    chosen = [choose_protocol(difficulty, share) for difficulty in DIFFICULTIES]
+    assert chosen == sorted(chosen)
+    assert (chosen[0], chosen[-1]) == ("aggregation", "voting")
+
+
+@pytest.mark.parametrize("difficulty", [0.0, *DIFFICULTIES, math.inf])
+def test_a_first_vote_is_held_by_aggregation(difficulty: float):
+    assert choose_protocol(difficulty, changes=0) == "aggregation"
+
+
+def test_voting_pays_once_changes_have_paid_for_its_first_vote():
+    dear = first_messages("voting", 0.5) - first_messages("aggregation", 0.5)
+    saved = upkeep_messages("aggregation", 0.5, 0.01) - upkeep_messages("voting", 0.5, 0.01)
+    enough = dear / saved
+    assert choose_protocol(0.5, 0.01, changes=0.9 * enough) == "aggregation"
+    assert choose_protocol(0.5, 0.01, changes=1.1 * enough) == "voting"
+
+
+@pytest.mark.parametrize("protocol", ["voting", "aggregation"])
+def test_predictions_are_between_those_that_were_measured(protocol: str):
+    near = [upkeep_messages(protocol, 0.03, share) for share in (0.01, 0.05, 0.1)]
+    assert near == sorted(near)
+    low, high = (upkeep_messages(protocol, difficulty, 0.01) for difficulty in (0.05, 0.02))
+    assert low <= upkeep_messages(protocol, 0.03, 0.01) <= high
+    assert upkeep_messages(protocol, 1e-9, 0.01) == upkeep_messages(protocol, 0.01, 0.01)
+
+
+@pytest.mark.parametrize("share", [0, -0.1, 1.01])
+def test_a_share_is_a_share(share: float):
+    with pytest.raises(TopicError, match=r"more than 0 and at most 1"):
+        choose_protocol(1.0, share)
