@@ -45,12 +45,17 @@ def records(rows: Sequence[Row], baselines: Sequence[str]) -> list[Record]:
 
 
 def print_table(
-    console: Console, title: str, rows: Sequence[Row], baselines: Sequence[str]
+    console: Console,
+    title: str,
+    rows: Sequence[Row],
+    baselines: Sequence[str],
+    *,
+    size: str = "subscriptions",
 ) -> None:
-    """One table of all rows, with a rule between sizes."""
+    """One table of all rows, with a rule between sizes, which are numbers of what `size` names."""
     style = box.SIMPLE_HEAD if console.is_terminal else None
     table = Table(title=title, box=style, title_justify="left", pad_edge=False)
-    table.add_column("subscriptions", justify="right")
+    table.add_column(size, justify="right")
     table.add_column("what", no_wrap=True)
     for name in ("figure", "", "measured on"):
         table.add_column(name, justify="left" if name == "" else "right", no_wrap=True)
@@ -60,10 +65,10 @@ def print_table(
     for i, (row, record) in enumerate(zip(rows, made, strict=True)):
         ends = i + 1 < len(rows) and rows[i + 1].subscriptions != row.subscriptions
         first = i == 0 or rows[i - 1].subscriptions != row.subscriptions
-        size = f"{row.subscriptions:,}" if first else ""
+        shown = f"{row.subscriptions:,}" if first else ""
         measured = f"{row.measured_on:,} {row.items}"
         ratios = [_times(record[f"ratio to {name}"]) for name in baselines]
-        table.add_row(size, row.what, _short(row.figure), row.unit, measured, *ratios)
+        table.add_row(shown, row.what, _short(row.figure), row.unit, measured, *ratios)
         if ends:
             table.add_section() if console.is_terminal else table.add_row()
     console.print(table)
