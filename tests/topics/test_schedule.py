@@ -10,7 +10,7 @@ from caddis.errors import TopicError
 from caddis.lab.clusterings import adopt_all, random_channels, settled, wishes
 from caddis.lab.interest_models import MODELS, planted, redrawn, uniform, zipf
 from caddis.topics.interests import Interests
-from caddis.topics.schedule import Mode, Schedule, Settings
+from caddis.topics.schedule import Mode, Schedule, Settings, Wave
 from tests.topics.plain_excess import cases, cost_of, is_local_minimum
 
 Case = tuple[Interests, Int32s, int]
@@ -50,6 +50,17 @@ def test_where_nobody_moves_every_topic_votes_once(
     assert sorted(voted) == list(range(topics))
 
 
+@given(cases(), shares, shares, seeds)
+def test_a_wave_has_each_of_its_topics_once(case: Case, share: float, moves: float, seed: int):
+    interests, channels, k = case
+    schedule = Schedule(channels, k, Settings(share, moves=moves), np.random.default_rng(seed))
+    wave: Wave | None = schedule.begin("concurrent")
+    while wave is not None:
+        assert 0 < len(set(wave.topics.tolist())) == len(wave.topics)
+        chosen, cost = wishes(interests, schedule.channels, k)
+        wave = schedule.settle(chosen[wave.topics], cost)
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("k", [5, 10, 20])
 def test_concurrent_votes_come_to_rest_after_20_of_100_topics_changed(model: str, k: int):
@@ -76,7 +87,7 @@ def test_all_at_once_without_looking_at_the_cost_does_not_come_to_rest():
 
 def test_an_accepted_map_is_never_dearer_than_the_one_before():
     rng = np.random.default_rng(5)
-    schedule = Schedule(random_channels(60, 6, rng), 6, Settings(1.0), rng)
+    schedule = Schedule(random_channels(60, 6, rng), 6, Settings(1.0, moves=1.0), rng)
     costs = settled(zipf(300, 60, rng), schedule, 6, schedule.begin("concurrent")).costs
     least = np.minimum.accumulate(costs)
     risen = np.flatnonzero(np.array(costs[1:]) > least[:-1])
@@ -133,7 +144,9 @@ def test_the_leader_takes_over_when_votes_do_not_come_to_rest():
 
 
 def test_moves_that_do_not_pay_are_halved_until_one_is_left():
-    schedule = Schedule(np.zeros(8, np.int32), 2, Settings(1.0), np.random.default_rng(1))
+    schedule = Schedule(
+        np.zeros(8, np.int32), 2, Settings(1.0, moves=1.0), np.random.default_rng(1)
+    )
     schedule.begin("concurrent")
     moved = []
     wave = schedule.settle(np.ones(8, np.int32), 100)
@@ -143,12 +156,23 @@ def test_moves_that_do_not_pay_are_halved_until_one_is_left():
     assert moved == [8, 4, 2]
 
 
+def test_no_more_topics_move_at_once_than_may():
+    schedule = Schedule(
+        np.zeros(8, np.int32), 2, Settings(1.0, moves=0.25), np.random.default_rng(1)
+    )
+    schedule.begin("concurrent")
+    wave = schedule.settle(np.ones(8, np.int32), 100)
+    assert schedule.channels.sum() == 2
+    assert wave is not None
+    assert not schedule.channels[wave.topics].any(), "the others of this turn vote first"
+
+
 def test_a_small_improvement_is_enough_where_that_is_wanted():
     interests = zipf(300, 80, np.random.default_rng(2))
     ends = {}
     for improvement in (0.0, 0.01):
         rng = np.random.default_rng(7)
-        schedule = Schedule(random_channels(80, 8, rng), 8, Settings(0.2, improvement), rng)
+        schedule = Schedule(random_channels(80, 8, rng), 8, Settings(improvement=improvement), rng)
         ends[improvement] = settled(interests, schedule, 8, schedule.begin("concurrent"))
     assert ends[0.01].waves < ends[0.0].waves
     assert ends[0.0].cost <= ends[0.01].cost < 1.05 * ends[0.0].cost
@@ -157,4 +181,4 @@ def test_a_small_improvement_is_enough_where_that_is_wanted():
 @pytest.mark.parametrize(("share", "improvement"), [(0.0, 0.0), (1.5, 0.0), (0.2, 1.0)])
 def test_settings_are_shares(share: float, improvement: float):
     with pytest.raises(TopicError, match="share"):
-        Settings(share, improvement)
+        Settings(share, improvement=improvement)

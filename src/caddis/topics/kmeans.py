@@ -21,9 +21,6 @@ from caddis.topics.kmeans_kernels import Counts, by_topic, hold, place_each, swa
 OVERLAP_ROWS = 1 << 20
 """So many subscribers are counted at a time in single precision, where that is exact."""
 
-NOWHERE = -1
-"""The channel of a topic that has yet to be put into one."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clustering:
@@ -48,7 +45,8 @@ def kmeans(
 ) -> Clustering:
     """Move topics until no move pays, or a pass lowers the cost by a smaller share than asked.
 
-    start: a map from before; without one, topics are put in one by one, in random order.
+    start: a map from before; without one, all topics are in the first channel, and the empty ones
+        draw those that go together.
 
     >>> interests = Interests.from_pairs(
     ...     np.array([0, 0, 1, 1]), np.array([0, 2, 1, 3], np.int32), np.ones(4, np.int64)
@@ -75,7 +73,7 @@ class Table:
         self._offsets: Int64s = offsets_of(wants)
         self._subscribers = by_topic(interests.offsets, interests.topics, self._offsets)
         self._least = int(wants @ interests.rates)
-        self.take(np.full(interests.topic_count, NOWHERE, np.int32))
+        self.take(np.zeros(interests.topic_count, np.int32))
 
     def take(self, channels: Int32s) -> None:
         """Count a map."""
@@ -84,12 +82,11 @@ class Table:
         self._held: Counts = np.zeros((interests.subscribers, self.k), np.uint16)
         self._receivers = np.zeros(self.k, np.int64)
         hold(interests.offsets, interests.topics, channels, self._held, self._receivers)
-        placed = channels >= 0
-        self._carried = channel_rates(channels[placed], interests.rates[placed], self.k)
+        self._carried = channel_rates(channels, interests.rates, self.k)
 
     @property
     def cost(self) -> int:
-        """What all subscribers receive and do not want, once every topic is in a channel."""
+        """What all subscribers receive and do not want."""
         return int(self._receivers @ self._carried) - self._least
 
     def place(self, order: Int32s) -> int:
@@ -136,11 +133,9 @@ def refine(
     """K-Means over interests that are laid out already."""
     topics = table.interests.topic_count
     if start is None:
-        table.take(np.full(topics, NOWHERE, np.int32))
-        table.place(rng.permutation(topics).astype(np.int32))
-    else:
-        table.take(checked_channels(start, topics, table.k))
-    passes, cost = int(start is None), table.cost
+        start = np.zeros(topics, np.int32)
+    table.take(checked_channels(start, topics, table.k))
+    passes, cost = 0, table.cost
     while passes < most_passes:
         moves = table.place(rng.permutation(topics).astype(np.int32))
         passes += 1

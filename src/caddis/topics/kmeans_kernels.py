@@ -6,7 +6,7 @@
     offsets, subscribers               who wants each topic, packed by topic
 
 To judge a topic one row of `held` is read for each subscriber who wants it; a move writes two cells
-of each. A topic in channel -1 is in none.
+of each. While two topics change places, one of them is in no channel: -1.
 """
 
 from __future__ import annotations
@@ -41,9 +41,7 @@ def hold(
     for subscriber in range(len(offsets) - 1):
         row = held[subscriber]
         for place in range(offsets[subscriber], offsets[subscriber + 1]):
-            channel = channels[topics[place]]
-            if channel >= 0:
-                row[channel] += 1
+            row[channels[topics[place]]] += 1
         for channel in range(len(receivers)):
             receivers[channel] += row[channel] > 0
 
@@ -120,7 +118,7 @@ def place_each(
         people = subscribers[offsets[topic] : offsets[topic + 1]]
         current = channels[topic]
         judge(people, rates[topic], current, held, receivers, carried, costs)
-        best = max(current, 0)
+        best = current
         for channel in range(len(costs)):
             if costs[channel] < costs[best]:
                 best = channel

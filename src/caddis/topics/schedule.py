@@ -6,16 +6,21 @@
 
 A wave is a set of topics whose votes settle on the same map; their outcomes are adopted together.
 Whether that paid shows with the next wave, which brings the cost of the map that it votes on. If
-the cost did not fall, the moves are taken back, a random half of them is tried instead, and fewer
-topics vote at once; a single move always pays. So the cost falls until every topic has voted on the
-same map and none wanted to move, a local minimum, for as long as interests stay as they are. When
-much changes at once, or again and again, one topic after the other moves as the leader says.
+the cost did not fall, the moves are taken back and a random half of them is tried instead; a single
+move always pays. So the cost falls until every topic has voted on the same map and none wanted to
+move, a local minimum, for as long as interests stay as they are. When much changes at once, or
+again and again, one topic after the other moves as the leader says.
+
+The first map may be anything; with all topics in one channel the leader finds good ones, as the
+empty channels draw topics that go together, while from a random map where everybody receives every
+channel no single move pays.
 
 A schedule knows only outcomes and costs. Nodes that send messages, memory and Spark all follow it.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -24,6 +29,9 @@ import numpy as np
 from caddis.arrays import Bools, Int32s
 from caddis.errors import TopicError
 from caddis.topics.excess import checked_channels
+
+GROWTH = 1.25
+"""So many more topics may move at once when all that were to move did and the cost fell."""
 
 Mode = Literal["leader", "concurrent"]
 
@@ -37,16 +45,21 @@ class Settings:
         this; with 0 only a local minimum is enough.
     large_change: a larger share of topics that want to move is left to the leader.
     patience: concurrent waves without rest before the leader takes over.
+    moves: the most topics that move at once in the beginning, of all; more or fewer as that pays.
     """
 
     share: float = 0.2
     improvement: float = 0.0
     large_change: float = 0.75
     patience: int = 500
+    moves: float = 0.2
 
     def __post_init__(self) -> None:
-        if not 0 < self.share <= 1:
-            raise TopicError(f"topics vote at once by a share from 0 to 1, not {self.share}")
+        if not (0 < self.share <= 1 and 0 < self.moves <= 1):
+            raise TopicError(
+                f"topics vote and move at once by a share from 0 to 1, not {self.share} and "
+                f"{self.moves}"
+            )
         if not 0 <= self.improvement < 1:
             raise TopicError(f"an improvement is a share of the cost, not {self.improvement}")
 
@@ -90,7 +103,8 @@ class Schedule:
         self._settings = settings
         self._rng = rng
         self._wave = Wave("leader", np.zeros(0, np.int32))
-        self._size = 1
+        self._size = self._moves = 1
+        """How many may vote, and how many may move, at once."""
         self._turn: Int32s = np.zeros(0, np.int32)
         """The topics that have yet to vote before all had a turn."""
         self._opens_turn = True
@@ -125,8 +139,8 @@ class Schedule:
             self._take_back(self._trial)
             return self._next(mode)
         if self._trial:
+            self._moves = max(self._moves, math.ceil(GROWTH * len(self._trial.topics)))
             self._trial = None
-            self._size = min(2 * self._size, self._most(mode))
         moving = choices != self.channels[topics]
         self._voted[topics[~moving]] = True
         if self._voted.all() or self._enough(cost):
@@ -134,13 +148,14 @@ class Schedule:
         if mode == "concurrent" and self.waves >= self._settings.patience:
             return self.begin("leader")
         if moving.any():
-            self._try(Trial(self.channels, cost, topics[moving], choices[moving]))
+            self._try(Trial(self.channels, cost, topics[moving], choices[moving]), self._moves)
         return self._next(mode)
 
     def _start(self, mode: Mode) -> Wave:
         self.waves = 0
         self._trial = self._turn_cost = None
         self._size = self._most(mode)
+        self._moves = math.ceil(self._settings.moves * len(self.channels))
         self._turn = self._turn[:0]
         return self._next(mode)
 
@@ -164,17 +179,21 @@ class Schedule:
         before, self._turn_cost = self._turn_cost, cost
         return before is not None and 0 <= before - cost < self._settings.improvement * before
 
-    def _try(self, trial: Trial) -> None:
-        self._trial = trial
+    def _try(self, trial: Trial, most: int) -> None:
+        """Make some of the moves; the topics of the others are the next to vote."""
+        order = self._rng.permutation(len(trial.topics))
+        some, rest = order[:most], order[most:]
+        queued = self._turn[~np.isin(self._turn, trial.topics[rest])]
+        self._turn = np.concatenate([trial.topics[rest], queued])
+        self._trial = trial._replace(topics=trial.topics[some], choices=trial.choices[some])
         self.channels = trial.channels.copy()
-        self.channels[trial.topics] = trial.choices
+        self.channels[self._trial.topics] = self._trial.choices
         self._voted[:] = False
-        if len(trial.topics) == 1:
-            self._voted[trial.topics] = True  # a vote does not depend on its own topic's channel
+        if len(some) == 1:
+            self._voted[self._trial.topics] = True  # its own channel does not matter to a vote
 
     def _take_back(self, trial: Trial) -> None:
         """Make half of the moves only; the votes on the map with all of them are void."""
         self._turn = np.concatenate([self._wave.topics, self._turn])
-        self._size = max(1, self._size // 2)
-        half = self._rng.permutation(len(trial.topics))[: len(trial.topics) // 2]
-        self._try(trial._replace(topics=trial.topics[half], choices=trial.choices[half]))
+        self._moves = len(trial.topics) // 2
+        self._try(trial, self._moves)
