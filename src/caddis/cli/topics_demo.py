@@ -80,7 +80,7 @@ def write_demo(demo: TopicDemo) -> None:
     rng = np.random.default_rng(demo.seed)
     demo.folder.mkdir(parents=True, exist_ok=True)
     loyalty = min(0.7, 300 / demo.topics)
-    drawn = planted(demo.subscribers, demo.topics, rng, GROUPS, loyalty, loyalty / 100)
+    drawn = planted(demo.subscribers, demo.topics, rng, groups=GROUPS, loyalty=loyalty)
     names = np.array([f"{FIELDS[at % len(FIELDS)]}-{at}" for at in range(demo.topics)])
     people = np.repeat(np.arange(drawn.subscribers), np.diff(drawn.offsets))
     interests = {"subscriber": people, "topic": pa.array(names[drawn.topics])}

@@ -85,7 +85,7 @@ def find_topics(interests: DataFrame, rates: DataFrame | None) -> Topics:
         return Topics(wanted, np.ones(len(wanted)), len(wanted), total)
     names, values = known
     at = pc.index_in(wanted, names)
-    _refuse(wanted.filter(pc.is_null(at)), "rates: no rate for", "; each topic needs one")
+    _refuse(wanted.filter(pc.is_null(at)), "rates: there is no rate of", "; each topic needs one")
     others = names.filter(pc.invert(pc.is_in(names, wanted))).sort()
     every = pa.concat_arrays([wanted, others])
     by_number = values[pc.index_in(every, names).to_numpy()]
@@ -107,8 +107,8 @@ def read_rates(rates: DataFrame, interests: DataFrame) -> tuple[pa.Array, Floats
     numbers: Floats = values.to_numpy(zero_copy_only=False)
     wrong = ~np.isfinite(numbers) | (numbers < 0)
     if wrong.any():
-        rate = numbers[wrong][0]
-        _refuse(names.filter(pa.array(wrong)), f"rates: the rate is {rate:g} of", "; 0 or more is")
+        problem = f"rates: the rate is {numbers[wrong][0]:g} of"
+        _refuse(names.filter(pa.array(wrong)), problem, "; rates are numbers from 0 upwards")
     return names, numbers
 
 

@@ -1,0 +1,299 @@
+"""Topics into channels on Spark, held against the algebra in memory."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import caddis
+from caddis.errors import TopicError
+from caddis.lab.interest_models import planted
+from caddis.pipeline.topics import Effort, clustering
+from caddis.pipeline.topics_packing import PackedInterests
+from caddis.pipeline.topics_reports import ClusteringReport
+from caddis.topics.excess import count, outcomes, total_cost, vote_costs
+from caddis.topics.interests import Interests
+
+SUBSCRIBERS, TOPICS, K = 120, 30, 5
+
+
+def drawn(seed: int) -> Interests:
+    """Interests with groups in them, and rates from 1 to 9."""
+    rng = np.random.default_rng(seed)
+    made = planted(SUBSCRIBERS, TOPICS, rng, groups=6, loyalty=0.5, stray=1.5)
+    people = np.repeat(np.arange(made.subscribers), np.diff(made.offsets))
+    return Interests.from_pairs(people, made.topics, rng.integers(1, 10, TOPICS))
+
+
+def names() -> list[str]:
+    """Topic i's name; names are in the order of the numbers."""
+    return [f"t{number:03}" for number in range(TOPICS)]
+
+
+def interests_of(spark: SparkSession, made: Interests, *, twice: int = 0) -> DataFrame:
+    people = np.repeat(np.arange(made.subscribers), np.diff(made.offsets))
+    rows = pd.DataFrame(
+        {"subscriber": [f"s{one}" for one in people], "topic": np.array(names())[made.topics]}
+    )
+    return spark.createDataFrame(pd.concat([rows, rows.head(twice)]))
+
+
+def rates_of(spark: SparkSession, made: Interests) -> DataFrame:
+    return spark.createDataFrame(pd.DataFrame({"topic": names(), "rate": made.rates}))
+
+
+def map_of(found: DataFrame) -> dict[object, int]:
+    rows = found.collect()
+    result = {row["topic"]: row["channel"] for row in rows}
+    assert len(result) == len(rows), "each topic comes once"
+    return result
+
+
+def channels_of(found: dict[object, int]) -> np.ndarray:
+    return np.array([found[name] for name in names()], np.int32)
+
+
+def cost_of(made: Interests, channels: np.ndarray) -> int:
+    return total_cost(count(made, channels, K), channels, made.rates)
+
+
+@pytest.fixture(scope="module")
+def made() -> Interests:
+    return drawn(1)
+
+
+@pytest.fixture(scope="module")
+def interests(spark: SparkSession, made: Interests) -> DataFrame:
+    return interests_of(spark, made, twice=7).persist()
+
+
+@pytest.fixture(scope="module")
+def rates(spark: SparkSession, made: Interests) -> DataFrame:
+    return rates_of(spark, made).persist()
+
+
+@pytest.fixture(scope="module")
+def settled(interests: DataFrame, rates: DataFrame) -> DataFrame:
+    """A map from which no topic wants to move."""
+    report = caddis.ClusteringReport()
+    found = caddis.topics_to_channels(interests, rates, K, improvement=0.0, report=report)
+    assert report.at_rest
+    return found.persist()
+
+
+@pytest.mark.parametrize(("partitions", "at_once"), [(1, 32), (3, 32), (6, 4)])
+def test_tallies_are_those_of_the_algebra(made, interests, rates, partitions, at_once, monkeypatch):
+    monkeypatch.setattr("caddis.pipeline.topics_packing.AT_ONCE", at_once)
+    effort, rng = Effort(partitions=partitions), np.random.default_rng(partitions)
+    with clustering(interests, rates, effort, seed=0, report=ClusteringReport()) as clusterer:
+        packed: PackedInterests = clusterer.packed
+        assert packed.rates.tolist() == made.rates.tolist()
+        for _ in range(2):
+            channels = rng.integers(K, size=TOPICS, dtype=np.int32)
+            on_spark, here = packed.count(channels, K), count(made, channels, K)
+            for ours, theirs in zip(on_spark, here, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+            votes = vote_costs(on_spark, channels, packed.rates)
+            np.testing.assert_array_equal(votes, vote_costs(here, channels, made.rates))
+
+
+def test_every_topic_comes_once_and_none_wants_to_move(made, settled):
+    channels = channels_of(map_of(settled))
+    assert set(channels) == set(range(K))
+    votes = vote_costs(count(made, channels, K), channels, made.rates)
+    np.testing.assert_array_equal(outcomes(votes, channels), channels)
+
+
+def test_the_report_tells_the_costs_of_the_algebra(made, interests, rates):
+    report, seen = caddis.ClusteringReport(), []
+    found = caddis.topics_to_channels(
+        interests, rates, K, sample=100, report=report, progress=seen.append
+    )
+    assert report.cost == cost_of(made, channels_of(map_of(found)))
+    assert report.cost <= report.start_cost < report.random_cost
+    assert report.start_cost == report.waves[0].cost
+    assert report.interests == len(made)
+    assert report.wanted_rate == made.rates[made.topics].sum()
+    assert seen == report.waves
+    assert set(report.seconds) == {"read", "pack", "random", "start", "waves"}
+
+
+def test_the_map_does_not_depend_on_partitions_or_on_the_order_of_rows(interests, rates):
+    several = [
+        map_of(
+            caddis.topics_to_channels(
+                rows, rates, K, sample=150, improvement=0.0, seed=3, partitions=partitions
+            )
+        )
+        for rows, partitions in [(interests, 1), (interests.orderBy("topic", "subscriber"), 4)]
+    ]
+    assert several[0] == several[1]
+
+
+def test_a_map_at_rest_stays_as_it_is(interests, rates, settled):
+    report = caddis.ClusteringReport()
+    again = caddis.topics_to_channels(
+        interests, rates, K, previous=settled, improvement=0.0, report=report
+    )
+    assert map_of(again) == map_of(settled)
+    assert len(report.waves) == 1
+    assert report.at_rest
+
+
+def test_new_topics_are_placed_and_vanished_ones_dropped(spark, interests, rates, settled):
+    before = map_of(settled)
+    gone, name = names()[0], names()[1]
+    kept = settled.where(f"topic != '{name}'").union(
+        spark.createDataFrame([("unheard-of", 2)], "topic STRING, channel INT")
+    )
+    now = interests.where(f"topic != '{gone}'")
+    rated = rates.where(f"topic != '{gone}'")
+    report = caddis.ClusteringReport()
+    after = map_of(caddis.topics_to_channels(now, rated, K, previous=kept, waves=1, report=report))
+    assert set(after) == set(before) - {gone}
+    assert {topic: after[topic] for topic in after if topic != name} == {
+        topic: before[topic] for topic in after if topic != name
+    }
+    assert len(report.waves) == 1
+
+
+def test_fewer_channels_than_before_are_filled_anew(made, interests, rates, settled):
+    found = map_of(caddis.topics_to_channels(interests, rates, K - 2, previous=settled))
+    assert set(found.values()) == set(range(K - 2))
+
+
+def test_where_channels_suffice_each_topic_is_alone(interests):
+    report = caddis.ClusteringReport()
+    found = map_of(caddis.topics_to_channels(interests, channels=TOPICS + 3, report=report))
+    assert len(set(found.values())) == TOPICS
+    assert report.cost == 0
+
+
+def test_topics_that_nobody_wants_go_where_fewest_receive_them(spark):
+    interests = spark.createDataFrame(
+        [(1, 10), (2, 10), (3, 10), (4, 20), (4, 30)], "subscriber INT, topic SMALLINT"
+    )
+    rates = spark.createDataFrame(
+        [(10, 1.5), (20, 2.0), (30, 1.0), (77, 8.0)], "topic INT, rate DOUBLE"
+    )
+    report = caddis.ClusteringReport()
+    found = caddis.topics_to_channels(interests, rates, 2, report=report)
+    assert found.schema["topic"].dataType == interests.schema["topic"].dataType
+    placed = map_of(found)
+    assert placed[77] == placed[20] == placed[30] != placed[10]
+    assert report.cost == 8.0
+
+
+def test_without_rates_every_topic_counts_the_same(spark):
+    interests = spark.createDataFrame(
+        [("a", "x"), ("a", "y"), ("b", "z"), ("b", "w")], "subscriber STRING, topic STRING"
+    )
+    report = caddis.ClusteringReport()
+    placed = map_of(caddis.topics_to_channels(interests, channels=2, report=report))
+    assert placed["x"] == placed["y"] != placed["z"] == placed["w"]
+    assert report.cost == 0
+
+
+# -------------------------------------------------------------------------------- bad input
+
+INTERESTS = "subscriber STRING, topic STRING"
+RATES = "topic STRING, rate DOUBLE"
+MAP = "topic STRING, channel INT"
+GOOD = [("ann", "tea"), ("bo", "rain")]
+RATED = [("tea", 1.0), ("rain", 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "schema", "complaint"),
+    [
+        (
+            GOOD,
+            "person STRING, topic STRING",
+            "there is no column 'subscriber'; there are person, ",
+        ),
+        ([("ann", 1.5)], "subscriber STRING, topic DOUBLE", "'topic' is DOUBLE; it must be STRING"),
+        ([([1], "tea")], "subscriber ARRAY<INT>, topic STRING", "'subscriber' is ARRAY<INT>"),
+        ([*GOOD, (None, "tea")], INTERESTS, "the subscriber is null in 1 rows, one of them of to"),
+        ([*GOOD, ("ann", None)], INTERESTS, "interests: the topic is null in 1 rows"),
+        ([], INTERESTS, "there are no interests"),
+    ],
+)
+def test_bad_interests_are_refused(spark, rows, schema, complaint):
+    with pytest.raises(TopicError) as refused:
+        caddis.topics_to_channels(spark.createDataFrame(rows, schema), None, 2)
+    assert complaint in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "schema", "complaint"),
+    [
+        (
+            RATED,
+            "topic STRING, weight DOUBLE",
+            "there is no column 'rate'; there are topic, weight",
+        ),
+        ([("tea", "1")], "topic STRING, rate STRING", "rates: 'rate' is STRING; it must be a num"),
+        ([(1, 1.0)], "topic INT, rate DOUBLE", "'topic' is INT, but STRING in interests"),
+        ([*RATED, (None, 1.0)], RATES, "rates: the topic is null in 1 rows"),
+        ([*RATED, ("tea", 1.0)], RATES, "rates: there are several rows of topic 'tea'; each"),
+        ([("tea", None), ("rain", 1.0)], RATES, "rates: the rate is null of topic 'tea'"),
+        ([("tea", -1.0), ("rain", 1.0)], RATES, "rates: the rate is -1 of topic 'tea'; rates are"),
+        ([("tea", float("nan")), ("rain", 1.0)], RATES, "rates: the rate is nan of topic 'tea'"),
+        ([("tea", 1.0)], RATES, "rates: there is no rate of topic 'rain'"),
+    ],
+)
+def test_bad_rates_are_refused(spark, rows, schema, complaint):
+    interests = spark.createDataFrame(GOOD, INTERESTS)
+    with pytest.raises(TopicError) as refused:
+        caddis.topics_to_channels(interests, spark.createDataFrame(rows, schema), 2)
+    assert complaint in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "schema", "complaint"),
+    [
+        ([("tea",)], "topic STRING", "previous: there is no column 'channel'; there are topic"),
+        ([("tea", 0.5)], "topic STRING, channel DOUBLE", "'channel' is DOUBLE; it must be a whole"),
+        ([("tea", 0), ("tea", 1)], MAP, "previous: there are several rows of topic 'tea'"),
+        ([("tea", None)], MAP, "previous: the channel is null of topic 'tea'"),
+        ([("tea", -2)], MAP, "previous: the channel is negative of topic 'tea'"),
+    ],
+)
+def test_a_bad_previous_map_is_refused(spark, rows, schema, complaint):
+    interests = spark.createDataFrame(GOOD, INTERESTS)
+    with pytest.raises(TopicError) as refused:
+        caddis.topics_to_channels(interests, None, 2, previous=spark.createDataFrame(rows, schema))
+    assert complaint in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"channels": 0}, "channels=0: there must be 1 or more"),
+        ({"sample": 0}, "sample=0: it must be 1 or more"),
+        ({"waves": 0}, "waves=0"),
+        ({"partitions": -1}, "partitions=-1"),
+        ({"share": 1.5}, "1.5"),
+        ({"improvement": -0.1}, "-0.1"),
+    ],
+)
+def test_numbers_without_a_meaning_are_refused(interests, options, complaint):
+    with pytest.raises(TopicError) as refused:
+        caddis.topics_to_channels(interests, **options)
+    assert complaint in str(refused.value)
+
+
+def test_a_stream_is_refused(spark):
+    stream = spark.readStream.format("rate").load()
+    with pytest.raises(TopicError, match="this is a stream"):
+        caddis.topics_to_channels(stream)
+
+
+def test_nothing_stays_in_memory_after_an_error(spark, interests, rates):
+    def fail(_: object) -> None:
+        raise KeyboardInterrupt
+
+    held = spark.sparkContext._jsc.getPersistentRDDs().size()
+    with pytest.raises(KeyboardInterrupt):
+        caddis.topics_to_channels(interests, rates, K, progress=fail)
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == held
