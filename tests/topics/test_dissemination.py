@@ -386,6 +386,18 @@ def test_small_digests_tell_all_topics_in_turn():
     assert sorted(told[9:]) == ["rain", "tea", "wind"]
 
 
+def test_digests_become_rare_only_when_all_numbers_were_told_again():
+    ann = ChannelPublisher("ann", FIRST, Settings(digest_topics=1, digest_ms=100))
+    [_, (_, wake)] = ann.begin()
+    for topic in ("tea", "rain", "wind"):
+        ann.publish(topic, "")
+    pauses = []
+    for _ in range(15):
+        [_, (_, wake)] = ann.handle(CLOCK, wake)
+        pauses.append(wake.after_ms)
+    assert pauses == [100] * 10 + [200] * 3 + [400] * 2
+
+
 def test_digests_become_rare_while_nothing_is_published(scene):
     scene.publish("tea")
     scene.wait(600_000)
@@ -440,6 +452,27 @@ def test_what_comes_before_the_acknowledgement_is_held_until_then():
         (SUBSCRIBER, Acknowledged("ann", ("tea",))),
         (SUBSCRIBER, Event("ann", "tea", 5, "after")),
     ]
+
+
+def test_a_first_event_that_comes_before_the_acknowledgement_is_delivered():
+    bob = ChannelReceiver("bob", FIRST, QUICK)
+    bob.subscribe(["tea"])
+    bob.handle(Channel(0), Event("ann", "tea", 1, "first"))
+    said = bob.handle(Peer("ann"), Started("ann", 0, 1, ()))
+    assert said[1] == (SUBSCRIBER, Event("ann", "tea", 1, "first"))
+
+
+def test_known_publishers_are_asked_again_for_new_topics():
+    bob = receiver_that_has("tea", 0)
+    [_, _, (_, wake)] = bob.subscribe(["rain"])
+    assert bob.handle(CLOCK, wake)[0] == (Peer("ann"), Start("bob", 1, 2, ("rain",)))
+
+
+def test_a_receiver_that_wants_nothing_more_sets_no_alarm():
+    bob = receiver_that_has("tea", 0)
+    [_, _, (_, wake)] = bob.subscribe(["rain"])
+    bob.unsubscribe(["tea", "rain"])
+    assert bob.handle(CLOCK, wake) == []
 
 
 def test_an_old_acknowledgement_does_not_start_a_topic_that_was_taken_up_again():

@@ -59,6 +59,8 @@ class ChannelPublisher:
         self._new: dict[str, int] = {}
         """By topic: how many digests must still tell its number."""
         self._pause_ms = self._settings.digest_ms
+        self._round = 0
+        """How many topics were told again since nothing is new."""
 
     @property
     def version(self) -> int:
@@ -110,7 +112,9 @@ class ChannelPublisher:
 
     def _tell(self) -> Sent:
         digest = Digest(self.name, tuple((topic, self._last[topic]) for topic in self._in_turn()))
-        if not self._new:
+        self._round = 0 if self._new else self._round + len(digest.numbers)
+        if not self._new and self._round >= len(self._last):
+            self._round = 0
             self._pause_ms = min(2 * self._pause_ms, self._settings.idle_digest_ms)
         return [(CONTROL, digest), self._next_digest()]
 

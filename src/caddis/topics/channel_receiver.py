@@ -176,7 +176,7 @@ class ChannelReceiver:
     def _reach(self, source: Source, digest: Digest) -> None:
         for topic, last in digest.numbers:
             turn = self._wanted.get(topic)
-            if turn is not None and turn <= source.acknowledged:
+            if turn is not None:
                 window = source.window(topic, turn)
                 window.reach(last)
                 source.settled(window, [])

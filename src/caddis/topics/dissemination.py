@@ -50,7 +50,7 @@ class Settings:
     overlap_ms: how long an old map serves beside the new one. Twice the time in which all learn
         of a new map is enough for no event to be late.
     digest_ms: how often a publisher tells its last numbers; while nothing is published, twice as
-        long each time, up to `idle_digest_ms`.
+        long each time that all were told, up to `idle_digest_ms`.
     digest_topics: the most topics in one digest.
     ask_after_ms: how long a receiver waits for what is missing before it asks; twice as long each
         time without an answer, up to `ask_at_most_ms`.
