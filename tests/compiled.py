@@ -1,11 +1,11 @@
 """Compiles the kernels once, before the tests' processes would each compile them for themselves.
 
-    python -m tests.compiled (matching | ordering | overlay)
+    python -m tests.compiled (matching | ordering | overlay | topics)
 
 Numba keeps what it compiles beside the sources, and every process of the same checkout finds it
 there. Random clauses over random columns need most of what matches, one choice of a model all that
-orders models, and one event all that brokers run; what is missing, a test compiles when it needs
-it.
+orders models, one event all that brokers run, and one of each of the lab's experiments all that
+votes and clusters; what is missing, a test compiles when it needs it.
 """
 
 import sys
@@ -15,9 +15,15 @@ import numpy as np
 
 from caddis.lab import draw_workload, simulate
 from caddis.lab.instances import paper_workload, random_instance
+from caddis.lab.interest_models import planted
+from caddis.lab.local_building_blocks import KINDS
+from caddis.lab.local_building_blocks_runs import Conditions, Setup
+from caddis.lab.local_building_blocks_topics import LAST
 from caddis.lab.ordering_costs import policy_costs
 from caddis.ordering import POLICIES
 from caddis.overlay import FORWARDINGS, Topology
+from caddis.topics.majority import SignVoter
+from caddis.topics.voting import Voter
 from tests.oracle.clauses import Clauses
 from tests.oracle.events import random_batch, random_schema
 from tests.oracle.judges import ask_caddis
@@ -46,5 +52,21 @@ def overlay() -> None:
         simulate(tree, workload, policy)
 
 
+def topics() -> None:
+    small = Setup(Conditions(nodes=9, k=3), planted(30, 8, np.random.default_rng(0)))
+    for name, setting, x in (
+        ("distance", "random", 1.0),
+        ("interests", LAST, 1.0),
+        ("clustering", "", 3.0),
+        ("convergence", "5", 0.5),
+    ):
+        KINDS[name].measure(small, setting, x, np.random.default_rng(0))
+    for node in (Voter(choices=2), SignVoter()):
+        node.neighbour_joined("west")
+        node.set_input([1, 0] if isinstance(node, Voter) else [1])
+
+
 if __name__ == "__main__":
-    {"matching": matching, "ordering": ordering, "overlay": overlay}[sys.argv[1]]()
+    {"matching": matching, "ordering": ordering, "overlay": overlay, "topics": topics}[
+        sys.argv[1]
+    ]()
