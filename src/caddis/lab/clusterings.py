@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caddis.arrays import Int32s
+from caddis.arrays import Int32s, Int64s
 from caddis.topics.excess import count, outcomes, total_cost, vote_costs
 from caddis.topics.interests import Interests
 from caddis.topics.schedule import Mode, Schedule, Wave
@@ -89,3 +89,38 @@ def adopt_all(
         if voted.all():
             return channels, wave + 1
     return channels, None
+
+
+def agglomerative(interests: Interests, k: int) -> Int32s:
+    """Merge the two channels that add least to the cost, from one a topic down to k.
+
+    For some hundred topics: memory goes with subscribers times topics, time with that times topics.
+    """
+    size = interests.topic_count
+    receives = np.zeros((size, interests.subscribers), np.float32)
+    owners = np.repeat(np.arange(interests.subscribers), np.diff(interests.offsets))
+    receives[interests.topics, owners] = 1.0
+    together = (receives @ receives.T).astype(np.int64)
+    carried, channels = interests.rates.copy(), np.arange(size)
+    for _ in range(size - k):
+        kept, freed = _cheapest_merge(together, carried, channels)
+        channels[channels == freed] = kept
+        carried[kept] += carried[freed]
+        np.maximum(receives[kept], receives[freed], out=receives[kept])
+        together[kept] = together[:, kept] = (receives @ receives[kept]).astype(np.int64)
+    return np.unique(channels, return_inverse=True)[1].astype(np.int32)
+
+
+def _cheapest_merge(together: Int64s, carried: Int64s, channels: Int64s) -> tuple[int, int]:
+    """Two channels whose merger adds the least.
+
+    together: by two channels, how many receive both; carried: their rates.
+    """
+    left = np.unique(channels)
+    receivers, rates = together[left, left], carried[left]
+    both = np.add.outer(receivers, receivers) - together[np.ix_(left, left)]
+    apart = receivers * rates
+    added = both * np.add.outer(rates, rates) - np.add.outer(apart, apart)
+    np.fill_diagonal(added, np.iinfo(np.int64).max)
+    one, other = np.unravel_index(added.argmin(), added.shape)
+    return int(left[one]), int(left[other])
