@@ -14,6 +14,7 @@ from caddis.lab.trees import random_tree
 from caddis.topics.ballot_kernels import own_cost, own_costs
 from caddis.topics.ballots import last_words
 from caddis.topics.clustering import ClusteringNode
+from caddis.topics.clustering_leader import Alarm
 from caddis.topics.clustering_messages import FIRST, Announcement, Offer, Report
 from caddis.topics.excess import count, outcomes, total_cost, vote_costs
 from caddis.topics.interests import Interests, offsets_of
@@ -147,6 +148,29 @@ def test_a_lonely_node_clusters_for_itself():
     assert not node.handle(CLOCK, alarm)
     assert node.at_rest
     assert node.cost == 0
+
+
+def test_a_report_of_another_map_does_not_count():
+    root = ClusteringNode(0, np.array([2, 7, 1]), 2, np.random.default_rng(0))
+    [(_, alarm)] = root.set_wanted([0, 1])
+    root.neighbour_joined("leaf")
+    [(link, announced)] = root.handle(CLOCK, alarm)
+    assert link == "leaf"
+    assert root.handle("leaf", Report(announced.version._replace(issuer=5), 9, 1)) == []
+    assert root.handle("leaf", Report(announced.version, 9, 1))
+    assert root.series[0].cost == 9 + 1
+
+
+def test_an_alarm_that_was_set_before_another_is_not_heard():
+    alarm = Alarm(5.0)
+    early = alarm.set()
+    alarm.cancel()
+    late = alarm.set()
+    alarm.hear(early)
+    assert not alarm.rang()
+    alarm.hear(late)
+    assert alarm.rang()
+    assert not alarm.rang()
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ import numpy as np
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.ballots import Ballots, last_words
-from caddis.topics.clustering_leader import Leader, SettledWave, Step
+from caddis.topics.clustering_leader import Alarm, Leader, SettledWave, Step
 from caddis.topics.clustering_messages import FIRST, Announcement, Offer, Report, Standing, Version
 from caddis.topics.excess import checked_channels
 from caddis.topics.links import CLOCK, Link, Sent, Wake
@@ -70,7 +70,7 @@ class ClusteringNode:
         first = np.arange(len(rates), dtype=np.int32) % k if channels is None else channels
         rates = np.asarray(rates, np.int64)
         self.name = name
-        self._k, self._rng, self._settle_ms = k, rng, settle_ms
+        self._k, self._rng = k, rng
         self._settings, self._start = settings or Settings(), start
         self._exact = protocol == "aggregation"
         self._first = Standing(FIRST, 0, "rest", checked_channels(first, len(rates), k))
@@ -83,8 +83,7 @@ class ClusteringNode:
         self._leader: Leader | None = None
         self._offered: Offer | None = None
         self._issued = 0
-        self._alarm = 0
-        self._waiting = self._rang = False
+        self._alarm = Alarm(settle_ms)
 
     @property
     def channels(self) -> Int32s:
@@ -110,7 +109,7 @@ class ClusteringNode:
     def at_rest(self) -> bool:
         """Whether this node leads, and there is nothing to do."""
         done = self._leader is not None and self._leader.at_rest
-        return done and self._is_complete and not self._waiting
+        return done and self._is_complete and not self._alarm.is_set
 
     @property
     def waves(self) -> int:
@@ -174,7 +173,7 @@ class ClusteringNode:
             elif isinstance(message, Offer):
                 said += self._hear_offer(message)
             elif isinstance(message, Wake):
-                self._rang |= self._waiting and message.token == self._alarm
+                self._alarm.hear(message)
             else:
                 self._held.append((link, message))
         return said + self._proceed()
@@ -183,8 +182,6 @@ class ClusteringNode:
     def _is_complete(self) -> bool:
         """Whether all below have the map as it stands; the first one all have."""
         return self.version == FIRST or self._place.all_reported
-
-    # ------------------------------------------------------------------------ following
 
     def _hear_from_above(self, link: Link, news: Announcement) -> Sent:
         before = self._place.above[link]
@@ -195,12 +192,13 @@ class ClusteringNode:
         said = self._vote() if self._is_complete else []
         if before is None and told.version != self.version and told.nodes < self._standing.nodes:
             said.append((link, Offer(self._standing.nodes, self._standing.channels)))
-        if news.base == self.version:
-            return said + self._take_over(told, news)
-        return said + self._take_over(told, told.whole())
+        return said + self._take_over(told, news)
 
     def _take_over(self, standing: Standing, news: Announcement) -> Sent:
-        """Have another map, and tell all below; they all vote on the topics that it says."""
+        """Have another map, and tell all below; all vote on the topics that the news names.
+
+        A node below had the same map before, or was told nothing yet but what this one had then.
+        """
         if standing.version == self.version:
             return []
         self._standing = standing
@@ -214,12 +212,11 @@ class ClusteringNode:
     def _look_up(self) -> Sent:
         """Another node is above, or none: report to it, or lead after a while."""
         self._leader = self._offered = None
-        self._waiting = self._rang = self._reported = False
+        self._reported = False
+        self._alarm.cancel()
         self._ballots.doubt()
         told = self._place.told
         return self._take_over(told, told.whole()) if told else []
-
-    # ------------------------------------------------------------------ voting, reporting
 
     def _proceed(self) -> Sent:
         """Do whatever can be done now."""
@@ -253,8 +250,6 @@ class ClusteringNode:
         self._reported = True
         return [(self._place.up, Report(self.version, self.cost, self._place.nodes))]
 
-    # -------------------------------------------------------------------------- leading
-
     def _hear_offer(self, offer: Offer) -> Sent:
         if not self._place.is_root:
             return [(self._place.up, offer)]
@@ -264,8 +259,7 @@ class ClusteringNode:
 
     def _next_step(self) -> Step | None:
         """What the leader announces now, if anything."""
-        rang, self._rang = self._rang, False
-        self._waiting &= not rang
+        rang = self._alarm.rang()
         if self._offered is not None:
             self._leader = self._new_leader(self._offered.channels)
             return self._leader.rest()
@@ -299,16 +293,15 @@ class ClusteringNode:
         news = Announcement(
             version, old.version, nodes, step.stage, step.topics, moved, channels[moved]
         )
-        self._waiting = False
+        self._alarm.cancel()
         return self._take_over(old.after(news), news)
 
     def _set_alarm(self) -> Sent:
         """Wait a while if there is something to wait for."""
-        if self._waiting or not self._place.is_root:
+        if self._alarm.is_set or not self._place.is_root:
             return []
-        if self._leader is not None and not (
+        if self._leader is None or (
             self._is_complete and self._leader.needs_alarm(self._ballots.choices)
         ):
-            return []
-        self._alarm, self._waiting = self._alarm + 1, True
-        return [(CLOCK, Wake(self._settle_ms, self._alarm))]
+            return [(CLOCK, self._alarm.set())]
+        return []

@@ -14,6 +14,7 @@ import numpy as np
 
 from caddis.arrays import Int32s
 from caddis.topics.clustering_messages import Stage
+from caddis.topics.links import Wake
 from caddis.topics.schedule import Mode, Schedule, Wave
 
 
@@ -34,6 +35,35 @@ class SettledWave(NamedTuple):
     mode: Mode
     topics: int
     cost: int
+
+
+class Alarm:
+    """The one alarm that a leader may have set; an earlier one that rings late is not heard."""
+
+    def __init__(self, after_ms: float) -> None:
+        self.is_set = False
+        self._after_ms = after_ms
+        self._token = 0
+        self._rang = False
+
+    def set(self) -> Wake:
+        """Begin to wait."""
+        self._token, self.is_set = self._token + 1, True
+        return Wake(self._after_ms, self._token)
+
+    def hear(self, wake: Wake) -> None:
+        """Some alarm rings."""
+        if self.is_set and wake.token == self._token:
+            self.is_set, self._rang = False, True
+
+    def cancel(self) -> None:
+        """Wait no longer."""
+        self.is_set = self._rang = False
+
+    def rang(self) -> bool:
+        """Whether it rang since this was last asked."""
+        rang, self._rang = self._rang, False
+        return rang
 
 
 class Leader:
