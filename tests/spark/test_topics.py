@@ -1,16 +1,24 @@
 """Topics into channels on Spark, held against the algebra in memory."""
 
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from typer.testing import CliRunner, Result
 
 import caddis
+from caddis.cli.app import app
 from caddis.errors import TopicError
 from caddis.lab.interest_models import planted
 from caddis.pipeline.topics import Effort, clustering
 from caddis.pipeline.topics_packing import PackedInterests
-from caddis.pipeline.topics_reports import ClusteringReport
+from caddis.pipeline.topics_reports import ClusteringReport, WaveReport
+from caddis.topics.channel_map import ChannelMap
 from caddis.topics.excess import count, outcomes, total_cost, vote_costs
 from caddis.topics.interests import Interests
 
@@ -105,7 +113,8 @@ def test_every_topic_comes_once_and_none_wants_to_move(made, settled):
 
 
 def test_the_report_tells_the_costs_of_the_algebra(made, interests, rates):
-    report, seen = caddis.ClusteringReport(), []
+    report = caddis.ClusteringReport()
+    seen: list[WaveReport] = []
     found = caddis.topics_to_channels(
         interests, rates, K, sample=100, report=report, progress=seen.append
     )
@@ -297,3 +306,70 @@ def test_nothing_stays_in_memory_after_an_error(spark, interests, rates):
     with pytest.raises(KeyboardInterrupt):
         caddis.topics_to_channels(interests, rates, K, progress=fail)
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == held
+
+
+# -------------------------------------------------------------------------- on the command line
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Interests) -> Path:
+    """The same interests as a CSV file, and rates as JSON lines."""
+    monkeypatch.chdir(tmp_path)
+    people = np.repeat(np.arange(made.subscribers), np.diff(made.offsets))
+    rows = pd.DataFrame({"subscriber": people, "topic": np.array(names())[made.topics]})
+    rows.to_csv("interests.csv", index=False)
+    rated = pd.DataFrame({"topic": names(), "rate": made.rates})
+    rated.to_json("rates.jsonl", orient="records", lines=True)
+    return tmp_path
+
+
+def cluster(*more: str) -> Result:
+    given = ["topics", "cluster", "interests.csv", "--rates", "rates.jsonl", "-k", str(K)]
+    return CliRunner().invoke(app, [*given, *more])
+
+
+def test_the_command_writes_the_map_and_draws_it(spark, files, made):
+    said = cluster("--out", "map", "--curve", "2,9", "--json")
+    assert said.exit_code == 0, said.output
+    told = json.loads(said.stdout)
+    found = pd.read_csv("map/channels.csv").set_index("topic")["channel"].to_dict()
+    assert told["cost"] == cost_of(made, channels_of(found))
+    assert told["interests"] == len(made)
+    assert [point["channels"] for point in told["curve"]] == [2, K, 9]
+    versioned = ChannelMap.from_json(Path("map/channels.json").read_text())
+    assert (versioned.version, versioned.channels) == (1, found)
+    assert pd.read_csv("map/curve.csv")["cost"].is_monotonic_decreasing
+    for name in ("cost.png", "filtering.png"):
+        assert Path("map", name).read_bytes().startswith(b"\x89PNG")
+
+    again = cluster("--out", "next", "--previous", "map", "--out-format", "parquet", "--no-plots")
+    assert again.exit_code == 0, again.output
+    assert sorted(path.name for path in Path("next").iterdir()) == [
+        "channels.json",
+        "channels.parquet",
+    ]
+    assert pd.read_parquet("next/channels.parquet").set_index("topic")["channel"].to_dict() == found
+    assert ChannelMap.from_json(Path("next/channels.json").read_text()).version == 2
+
+
+def test_who_filters_how_much_is_counted_exactly(made, interests, rates):
+    channels = np.arange(TOPICS, dtype=np.int32) % K
+    with clustering(interests, rates, Effort(), seed=0, report=ClusteringReport()) as clusterer:
+        shares = clusterer.shares(channels, K)
+    expected = np.zeros(101, np.int64)
+    for one in range(made.subscribers):
+        wanted = made.wanted(one)
+        if len(wanted):
+            received = np.isin(channels, channels[wanted])
+            rate = int(made.rates[received].sum())
+            unwanted = rate - int(made.rates[wanted].sum())
+            expected[math.ceil(Fraction(100 * unwanted, rate))] += 1
+    assert shares.tolist() == expected.tolist()
+
+
+def test_a_rate_that_is_no_number_is_told(spark, files):
+    Path("rates.csv").write_text("topic,rate\nt000,much\n")
+    said = cluster("--out", "map", "--rates", "rates.csv")
+    assert said.exit_code == 1
+    assert "'much'" in said.stderr
+    assert not Path("map").exists()

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from caddis.arrays import Floats, Int32s, Int64s
+from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.excess import Tallies, count
 from caddis.topics.interests import Interests
@@ -98,21 +98,25 @@ class CountFiltering:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bins = np.zeros(101, np.int64)
         for part in unpacked(batches, self.rates):
-            shares = unwanted_shares(part, self.channels, self.carried)
-            bins += np.bincount(np.ceil(100 * shares).astype(np.int64), minlength=101)
+            percents = unwanted_percents(part, self.channels, self.carried)
+            bins += np.bincount(percents, minlength=101)
         yield pa.record_batch({"shares": _binary(bins), "subscribers": pa.array([bins.sum()])})
 
 
-def unwanted_shares(interests: Interests, channels: Int32s, carried: Int64s) -> Floats:
-    """By subscriber: what part of the rate that it receives is of topics that it does not want."""
+def unwanted_percents(interests: Interests, channels: Int32s, carried: Int64s) -> Int64s:
+    """By subscriber: what part of the rate that it receives is unwanted, in percent, rounded up."""
     k, wants = len(carried), np.diff(interests.offsets)
     owner = np.repeat(np.arange(interests.subscribers), wants)
-    wanted = np.bincount(owner, interests.rates[interests.topics], interests.subscribers)
+    wanted = _sums(owner, interests.rates[interests.topics], interests.subscribers)
     pairs = np.unique(owner * k + channels[interests.topics])
-    received = np.bincount(pairs // k, carried[pairs % k], interests.subscribers)
-    shares: Floats = np.zeros(len(received))
-    np.divide(received - wanted, received, out=shares, where=received > 0)
-    return shares
+    received = _sums(pairs // k, carried[pairs % k], interests.subscribers)
+    percents: Int64s = -(-100 * (received - wanted) // np.maximum(received, 1))
+    return percents
+
+
+def _sums(owners: Int64s, values: Int64s, size: int) -> Int64s:
+    """By owner; rates come to less than 2^53, so the sums are exact."""
+    return np.bincount(owners, values, size).astype(np.int64)
 
 
 def unpacked(batches: Iterable[pa.RecordBatch], rates: Int64s) -> Iterator[Interests]:
