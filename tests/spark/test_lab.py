@@ -13,10 +13,12 @@ from typer.testing import CliRunner, Result
 
 from caddis.cli.app import app
 
-PAGE = Path(__file__).parents[2] / "docs" / "papers" / "adaptive-filtering.md"
+PAPERS = Path(__file__).parents[2] / "docs" / "papers"
+PAGE, BLOCKS_PAGE = PAPERS / "adaptive-filtering.md", PAPERS / "local-building-blocks.md"
 TINY = "--events 3 --topologies 1 --repeats 2 --brokers 5 --subscriptions 20,40 --concepts 6,8 "
 TINY += "--fixed-subscriptions 40 --fixed-concepts 8"
 TINIER = "--figures 3a --policies air,mec --repeats 1 --subscriptions 20"
+FEW_VOTES = "--quick --repeats 2 --few 1 --nodes 40 --largest 500 --subscribers 50 --topics 12"
 PICTURES = {"figure-3a.png", "figure-3c.png", "figure-3.png", "frontier.png"}
 
 
@@ -24,13 +26,32 @@ PICTURES = {"figure-3a.png", "figure-3c.png", "figure-3.png", "frontier.png"}
 def lab(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Result]:
-    monkeypatch.chdir(tmp_path)
+    return verb("adaptive-filtering", tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def blocks(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Result]:
+    return verb("local-building-blocks", tmp_path, monkeypatch)
+
+
+def verb(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    monkeypatch.chdir(folder)
 
     def call(words: str) -> Result:
-        arguments = ["lab", "adaptive-filtering", *shlex.split(words)]
-        return CliRunner().invoke(app, arguments)
+        return CliRunner().invoke(app, ["lab", name, *shlex.split(words)])
 
     return call
+
+
+def commands(page: Path, name: str) -> list[str]:
+    """The commands of a page, without their first words."""
+    found = re.findall(r"^```bash\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    lines = [line for block in found for line in block.splitlines()]
+    assert lines
+    assert all(line.startswith(f"caddis lab {name} ") for line in lines)
+    return [line.removeprefix(f"caddis lab {name} ") for line in lines]
 
 
 def test_figures_are_drawn_and_told_and_nothing_is_run_twice(lab):
@@ -102,11 +123,71 @@ def test_the_commands_of_the_page_run_in_small(lab):
     for name in range(1, 6):
         rows = [" ".join(str(abs(i - j) + name) for j in range(8)) for i in range(8)]
         Path(f"PlanetLabData_{name}").write_text("\n".join(rows))
-    blocks = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    commands = [line for block in blocks for line in block.splitlines()]
-    assert commands
-    for number, command in enumerate(commands):
-        words = command.removeprefix("caddis lab adaptive-filtering ")
-        assert words != command
+    for number, words in enumerate(commands(PAGE, "adaptive-filtering")):
         said = lab(f"{words} {TINY} {TINIER} --out page-{number}")
-        assert said.exit_code == 0, (command, said.output)
+        assert said.exit_code == 0, (words, said.output)
+
+
+def test_votes_are_drawn_and_told_and_nothing_is_run_twice(blocks):
+    some = f"--figures 2a,2b,interests --out seen {FEW_VOTES}"
+    said = blocks(some)
+    assert said.exit_code == 0, said.output
+    assert re.search(r"^2a: messages of a vote \(messages a node\)$", said.stdout, re.MULTILINE)
+    assert re.search(r"^complete binary tree( +[\d.]+){5}$", said.stdout, re.MULTILINE)
+    assert re.search(r"^voting, a random map +3( +[\d.e-]+){3}$", said.stdout, re.MULTILINE)
+    assert "Interests are drawn" in said.stdout
+    assert max(map(len, said.stdout.splitlines())) <= 80
+    drawn = {"figure-2", "figure-2a", "figure-2b", "interests"}
+    assert {path.stem for path in Path("seen").glob("*.png")} == drawn
+    runs = Path("seen/runs.csv").read_text()
+    again = blocks(f"{some} --figures 2b,first")
+    assert "tasks" not in again.stderr
+    assert Path("seen/runs.csv").read_text() == runs
+
+
+def test_votes_that_were_lost_are_run_again_as_they_were(blocks):
+    some = f"--figures 2a --out seen {FEW_VOTES}"
+    blocks(some)
+    file = Path("seen/runs.csv")
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines)[:-5])
+    told = json.loads(blocks(f"{some} --json").stdout)
+    assert (told["runs"], told["tasks_left"]) == (2 * 5 * 2, 0)
+    assert [cell["runs"] for cell in told["figures"]["2a"]] == [2] * 10
+    assert set(file.read_text().splitlines(keepends=True)) == set(lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("--figures 3a", "there is no figure '3a'"),
+        ("--interests nowhere.json", "nowhere.json: there is no such file"),
+        ("--interests wrong.json", "wrong.json: not an object of lists"),
+    ],
+)
+def test_a_mistake_about_votes_is_told_before_anything_is_run(blocks, words, complaint):
+    Path("wrong.json").write_text("[1, 2]")
+    said = blocks(f"--out seen {words}")
+    assert said.exit_code == 1
+    assert complaint in said.stderr
+    assert not Path("seen").exists()
+
+
+def test_real_interests_are_voted_on(blocks):
+    people = {str(i): ["jazz", "rock"] if i % 3 else ["folk"] for i in range(20)}
+    Path("genres.json").write_text(json.dumps(people))
+    some = f"--figures interests --channels 2 --out seen {FEW_VOTES}"
+    told = json.loads(blocks(f"{some} --interests genres.json --json").stdout)
+    assert (told["conditions"]["subscribers"], told["conditions"]["topics"]) == (20, 3)
+    said = blocks(some)
+    assert said.exit_code == 1
+    assert "seen holds runs with interests" in said.stderr
+
+
+def test_the_commands_of_the_page_on_votes_run_in_small(blocks):
+    people = {str(i): [f"genre {i % 5}", f"genre {i % 7}"] for i in range(40)}
+    Path("deezer_HU_genres.json").write_text(json.dumps(people))
+    for number, words in enumerate(commands(BLOCKS_PAGE, "local-building-blocks")):
+        small = f"{words} {FEW_VOTES} --figures 2c --out page-{number}"
+        said = blocks(small)
+        assert said.exit_code == 0, (words, said.output)

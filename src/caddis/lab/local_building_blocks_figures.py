@@ -164,7 +164,7 @@ def _clustering() -> Figure:
     )
     lines = tuple(Line(label, "clustering", "", name) for label, name in ways)
     unit = "unwanted traffic a subscriber"
-    return Figure("clustering", "what a map costs", "channels", unit, lines)
+    return Figure("clustering", "what a map costs", "channels", unit, lines, log_y=True)
 
 
 def _convergence() -> tuple[Figure, ...]:

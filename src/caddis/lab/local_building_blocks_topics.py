@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Int32s, Int64s
-from caddis.lab.clusterings import adopt_all, random_channels, settled, wishes
+from caddis.lab.clusterings import adopt_all, agglomerative, random_channels, settled, wishes
 from caddis.lab.interest_models import MODELS, redrawn
 from caddis.lab.local_building_blocks_runs import Measured, Setup
 from caddis.lab.local_building_blocks_votes import COMPLETE, tree_of
@@ -103,6 +103,7 @@ def measure_clustering(setup: Setup, _: str, x: float, rng: np.random.Generator)
         "votes": settled(interests, schedule, k, schedule.begin("leader")).cost,
         "kmeans": kmeans(interests, k, rng).cost,
         "search": search(interests, k, rng).cost,
+        "agglomerative": wishes(interests, agglomerative(interests, k), k)[1],
     }
     return {name: cost / interests.subscribers for name, cost in costs.items()}
 
@@ -128,7 +129,7 @@ def _scheduled(
     interests: Interests, start: Int32s, k: int, share: float, rng: np.random.Generator
 ) -> Measured:
     """The same by the schedule that nodes follow."""
-    schedule = Schedule(start, k, Settings(share=share, patience=MOST_WAVES), rng)
+    schedule = Schedule(start, k, Settings(share=share, moves=share, patience=MOST_WAVES), rng)
     chosen, _ = wishes(interests, start, k)
     moved = np.flatnonzero(chosen != start).astype(np.int32)
     if not len(moved):

@@ -1,0 +1,222 @@
+"""What is run for the paper on local building blocks, and what is made of it."""
+
+import io
+import math
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from caddis.errors import TopicError
+from caddis.lab.interest_models import planted
+from caddis.lab.local_building_blocks import KINDS, Experiment, keys, places, plan
+from caddis.lab.local_building_blocks_figures import Figure, Line, all_figures, figures_named
+from caddis.lab.local_building_blocks_plots import draw
+from caddis.lab.local_building_blocks_results import (
+    Cell,
+    by_measure,
+    cells,
+    write_figures,
+)
+from caddis.lab.local_building_blocks_runs import (
+    TABLE,
+    Conditions,
+    Place,
+    Run,
+    Scale,
+    Setup,
+    Task,
+    whole,
+)
+from caddis.lab.local_building_blocks_topics import FIRST, LAST, Ballot
+from caddis.lab.local_building_blocks_votes import settled
+from caddis.lab.trees import complete_binary_tree
+from caddis.lab.vote_rounds import Tree, VoteRounds
+from caddis.topics.excess import count, vote_costs
+
+SMALL = Scale(
+    repeats=2,
+    few=1,
+    distances=(0.1, 2),
+    second=(0, 1),
+    fixed=(0.1,),
+    nodes=(50, 100),
+    choices=(2, 4),
+    together=(1, 3),
+    bits=(50, 100),
+    every=4,
+    channels=(2, 5),
+    shares=(0.2, 1.0),
+)
+CONDITIONS = Conditions(nodes=60, changed=0.05, subscribers=80, topics=12, k=3)
+SETUP = Setup(CONDITIONS, planted(80, 12, np.random.default_rng(0)))
+FIGURES = all_figures(SMALL)
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Run]:
+    return [run for task in plan(FIGURES, SMALL, CONDITIONS) for run in Experiment(SETUP)(task)]
+
+
+def made_up(x: float, repeat: int, measure: str, value: float, of: int = 1) -> Run:
+    return Run("distance", "complete", x, repeat, measure, of, value)
+
+
+def test_what_figures_share_is_run_once():
+    tasks = plan(figures_named(("2a", "2b", "first", "upkeep"), SMALL), SMALL, CONDITIONS)
+    everywhere = [(task.setting, place) for task in tasks for place in task.places]
+    assert len(everywhere) == len(set(everywhere)) == 2 * 4
+    assert {task.experiment for task in tasks} == {"distance"}
+
+
+def test_every_figure_has_lines_and_every_experiment_a_figure():
+    assert {line.experiment for figure in FIGURES for line in figure.lines} == set(KINDS)
+    assert len({figure.name for figure in FIGURES}) == len(FIGURES)
+
+
+def test_large_trees_come_first():
+    tasks = plan(FIGURES, SMALL, CONDITIONS)
+    assert [task.places[0].x for task in tasks[:3]] == [100, 100, 100]
+
+
+def test_what_is_done_is_not_done_again(runs):
+    assert plan(FIGURES, SMALL, CONDITIONS, whole(runs)) == []
+    assert whole(runs) == keys(plan(FIGURES, SMALL, CONDITIONS))
+
+
+def test_a_run_that_lost_a_measure_is_done_again(runs):
+    left = plan(FIGURES, SMALL, CONDITIONS, whole(runs[:-1]))
+    assert keys(left) == {runs[-1].key}
+
+
+def test_a_task_has_the_same_result_wherever_it_is_done():
+    task = Task("interests", LAST, (Place(4.0, 0), Place(8.0, 0)))
+    there, sent = pickle.loads(pickle.dumps((Experiment(SETUP), task)))
+    assert there(sent) == Experiment(SETUP)(task)
+
+
+def test_another_seed_draws_others():
+    task = Task("distance", "random", (Place(0.1, 0),))
+    other = SETUP._replace(conditions=replace(CONDITIONS, seed=2))
+    assert Experiment(other)(task) != Experiment(SETUP)(task)
+
+
+def test_topics_are_voted_on_once_each():
+    assert places("interests", SMALL, CONDITIONS) == [Place(0.0, 0), Place(4.0, 0), Place(8.0, 0)]
+
+
+def test_every_line_has_all_its_places(runs):
+    values = by_measure(runs)
+    for figure in FIGURES:
+        for line in figure.lines:
+            if "waves" in line.measure or line.against:
+                continue
+            found = [cell for cell in cells(figure, values) if cell.line == line.label]
+            assert [cell.x for cell in found] == list(getattr(SMALL, KINDS[line.experiment].axis))
+            assert all(cell.runs == getattr(SMALL, KINDS[line.experiment].often) for cell in found)
+
+
+def test_measures_are_what_they_are_known_to_be(runs):
+    values = by_measure(runs)
+    first = values["distance", "complete", "aggregation"]
+    assert {value for of in first.values() for value in of.values()} == {2 * 59 / 60}
+    bound = values["filters", "0.8", "bound_per_bit"]
+    case = replace(CONDITIONS, nodes=1000)
+    [big, *_] = Experiment(Setup(case, SETUP.interests))(Task("filters", "0.8", (Place(50, 0),)))
+    assert big.value == pytest.approx(0.0256, abs=1e-4)
+    assert bound[100][0] < bound[50][0] < 1
+    assert set(values["convergence", "5", "scheduled"][0.2].values()) == {1.0}
+    costs = [values["clustering", "", name][5][0] for name in ("search", "random")]
+    assert 0 < costs[0] < costs[1]
+
+
+def test_inputs_change_only_after_the_first_vote(runs):
+    """The upkeep of one way must not be the first vote of the next."""
+    values = by_measure(runs)
+    for name in ("voting", "pairs", "aggregation"):
+        again = values["distance", "random", f"{name}_again"]
+        assert all(sum(of.values()) > 0 for of in again.values())
+
+
+@pytest.mark.parametrize("topic", [0, 5])
+def test_what_all_subscribers_put_in_adds_up(topic):
+    channels = np.random.default_rng(1).integers(0, 3, 12).astype(np.int32)
+    tallies = count(SETUP.interests, channels, 3)
+    whole_costs = vote_costs(tallies, channels, SETUP.interests.rates)
+    ballot = Ballot.on(SETUP.interests, channels, 3)
+    assert ballot.costs(topic).sum(axis=0).tolist() == whole_costs[topic].tolist()
+
+
+def test_the_votes_of_topics_are_on_the_map_that_they_name(runs):
+    values = by_measure(runs)
+    assert values["interests", FIRST, "voting"] != values["interests", LAST, "voting"]
+
+
+def test_a_vote_with_a_wrong_outcome_is_told():
+    tree = Tree.of(complete_binary_tree(3))
+    vote = VoteRounds(tree, [[0, 5], [0, 5], [0, 5]])
+    with pytest.raises(TopicError, match="not 1 everywhere"):
+        settled(vote, np.array([[5, 0]]))
+
+
+def test_a_line_is_the_mean_of_its_runs_and_what_is_there_twice_counts_once():
+    line = Line("voting", "distance", "complete", "voting")
+    one = Figure("2a", "", "", "", (line,))
+    some = [made_up(0.1, 0, "voting", 4), made_up(0.1, 1, "voting", 8)]
+    expected = [Cell("voting", 0.1, 6.0, 2.0, 2)]
+    assert cells(one, by_measure(some)) == expected
+    assert cells(one, by_measure([*some, *some])) == expected
+
+
+def test_what_has_no_value_counts_nowhere():
+    line = Line("voting", "distance", "complete", "voting")
+    some = [made_up(0.1, 0, "voting", math.nan), made_up(0.5, 0, "voting", math.nan)]
+    some.append(made_up(0.1, 1, "voting", 3))
+    found = cells(Figure("2a", "", "", "", (line,)), by_measure(some))
+    assert found == [Cell("voting", 0.1, 3.0, 0.0, 1)]
+
+
+def test_a_cloud_stands_where_its_votes_were_hard():
+    line = Line("votes", "distance", "complete", "voting", "distance")
+    some = [made_up(7, 0, "voting", 4), made_up(7, 0, "distance", 0.3)]
+    some += [made_up(8, 0, "voting", 9), made_up(8, 0, "distance", 0.1)]
+    found = cells(Figure("f", "", "", "", (line,)), by_measure(some))
+    assert [(cell.x, cell.mean) for cell in found] == [(0.1, 9), (0.3, 4)]
+
+
+def test_runs_survive_a_file(runs):
+    file = io.StringIO()
+    TABLE.write_header(file)
+    TABLE.write(file, runs)
+    again = TABLE.read(io.StringIO(file.getvalue()), "runs.csv")
+    assert whole(again) == whole(runs)
+    assert [run.value for run in again] == pytest.approx(
+        [run.value for run in runs], rel=1e-5, nan_ok=True
+    )
+
+
+def test_there_is_no_other_figure():
+    with pytest.raises(TopicError, match="there is no figure '3a'; there is: 1, 2a"):
+        figures_named(("2a", "3a"), SMALL)
+
+
+def test_figures_are_drawn(runs, tmp_path):
+    some = figures_named(("1", "2a", "2b", "interests"), SMALL)
+    written = draw(some, by_measure(runs), tmp_path, dpi=40)
+    assert [path.name for path in written] == [
+        "figure-1.png",
+        "figure-2a.png",
+        "figure-2b.png",
+        "interests.png",
+        "figure-2.png",
+    ]
+    assert all(path.stat().st_size > 1000 for path in written)
+
+
+def test_every_figure_is_told(runs):
+    file = io.StringIO()
+    write_figures(file, FIGURES, by_measure(runs))
+    lines = file.getvalue().splitlines()
+    assert lines[0] == "figure,line,x,mean,error,runs"
+    assert {line.partition(",")[0] for line in lines[1:]} == {figure.name for figure in FIGURES}
