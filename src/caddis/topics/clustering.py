@@ -86,6 +86,11 @@ class ClusteringNode:
         self._alarm = Alarm(settle_ms)
 
     @property
+    def wanted(self) -> Int32s:
+        """The topics that this node wants, ascending."""
+        return np.flatnonzero(self._ballots.wanted).astype(np.int32)
+
+    @property
     def channels(self) -> Int32s:
         """By topic: its channel in the map as it stands, which may be voted on still."""
         return self._standing.channels.copy()
