@@ -11,7 +11,7 @@ import pytest
 from caddis.errors import TopicError
 from caddis.lab.channel_simulator import ChannelSimulator
 from caddis.topics.channel_map import ChannelMap
-from caddis.topics.channel_publisher import ChannelPublisher
+from caddis.topics.channel_publisher import ChannelPublisher, TellNumbers
 from caddis.topics.channel_receiver import ChannelReceiver
 from caddis.topics.dissemination import (
     CONTROL,
@@ -296,6 +296,34 @@ def test_questions_become_rarer_and_an_answer_makes_them_quick_again():
     said = bob.handle(CLOCK, wake)
     assert said[0] == (Peer("ann"), Ask("bob", (Gap("tea", 2, 2),)))
     assert said[-1][1].after_ms == 2 * 20
+
+
+def test_questions_stay_quick_while_the_publisher_is_heard():
+    bob = receiver_that_has("tea", 0)
+    said = bob.handle(CONTROL, Digest("ann", (("tea", 2),)))
+    pauses = []
+    for _ in range(6):
+        [wake] = [message for link, message in said if link is CLOCK]
+        pauses.append(wake.after_ms)
+        bob.handle(CONTROL, Digest("ann", ()))
+        said = bob.handle(CLOCK, wake)
+    assert pauses == [20, 40, 80, 160, 160, 160]
+
+
+def test_a_digest_with_news_holds_few_of_the_other_numbers():
+    topics = [f"topic {number}" for number in range(100)]
+    ann = ChannelPublisher("ann", ChannelMap(dict.fromkeys(topics, 0)), QUICK)
+    [_, (_, wake)] = ann.begin()
+    sizes = []
+    for topic in topics:
+        ann.publish(topic, "")
+    for _ in range(5):
+        [(_, digest), (_, wake)] = ann.handle(CLOCK, wake)
+        sizes.append(len(digest.numbers))
+    ann.publish(topics[50], "")
+    [(_, digest), (_, wake)] = ann.handle(CLOCK, ann._alarms.set(1, TellNumbers())[1])
+    assert digest.numbers[0] == (topics[50], 2)
+    assert [*sizes, len(digest.numbers)] == [100, 100, 100, 100, 100, 17]
 
 
 def test_what_the_publisher_no_longer_has_is_reported_with_its_numbers():

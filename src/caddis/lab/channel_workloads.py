@@ -68,6 +68,18 @@ def simulate_channels(
 ) -> ChannelSimulator:
     """Live through a workload, then let things settle."""
     world = ChannelSimulator(rng, witness.hear, loss=loss)
+    live(world, workload, witness, rng, settings)
+    return world
+
+
+def live(
+    world: ChannelSimulator,
+    workload: ChannelWorkload,
+    witness: Witness,
+    rng: np.random.Generator,
+    settings: Settings | None = None,
+) -> None:
+    """The same in a world that is there, and empty."""
     life = _Life(workload, witness, world, rng)
     for number in range(workload.publishers):
         world.add_publisher(f"publisher {number}", life.map, settings)
@@ -75,7 +87,6 @@ def simulate_channels(
         world.add_receiver(f"receiver {number}", life.map, settings)
     life.begin()
     world.run(1_000 * (workload.seconds + workload.settle_seconds))
-    return world
 
 
 class _Life:

@@ -34,6 +34,9 @@ from caddis.topics.served_maps import Alarms, MapEnds, ServedMaps
 TELLINGS = 3
 """A new number is in so many digests at least; then it is told in turn with all others."""
 
+OTHERS = 16
+"""So many of the others, at most, are in a digest that has new numbers to tell."""
+
 
 class TellNumbers(NamedTuple):
     """It is time for a digest."""
@@ -126,6 +129,7 @@ class ChannelPublisher:
             left = self._new.pop(topic) - 1
             if left:
                 self._new[topic] = left
+        most = min(most, len(topics) + OTHERS) if topics else most
         chosen = dict.fromkeys(topics)
         for topic in self._last:
             if len(chosen) >= most:

@@ -53,7 +53,8 @@ class Settings:
         long each time that all were told, up to `idle_digest_ms`.
     digest_topics: the most topics in one digest.
     ask_after_ms: how long a receiver waits for what is missing before it asks; twice as long each
-        time without an answer, up to `ask_at_most_ms`.
+        time without an answer, up to `ask_at_most_ms`, or to four times as long while the
+        publisher is heard.
     give_up: after so many questions without any sign of a publisher, what is missing is lost.
     ask_events: the most events in one question.
     history: how many events of each topic a publisher keeps.

@@ -2,13 +2,17 @@
 
 Questions are asked a publisher at a time, for all topics together. What was found missing is waited
 for before it is asked for, as it may only be late; and the longer no answer comes, the longer the
-next question waits.
+next question waits: not very long while the publisher can be heard, as then the question or its
+answer was lost.
 """
 
 from __future__ import annotations
 
 from caddis.topics.dissemination import Gap, Settings
 from caddis.topics.receive_window import Outcome, ReceiveWindow
+
+LOSS_PAUSES = 4
+"""While a publisher is heard, a question waits at most this many times as long as the first."""
 
 
 class Source:
@@ -38,8 +42,8 @@ class Source:
     def heard(self, *, answered: bool) -> None:
         """The publisher gave a sign of itself, perhaps an answer."""
         self._silent = 0
-        if answered:
-            self.pause_ms = self._settings.ask_after_ms
+        most = 1 if answered else LOSS_PAUSES
+        self.pause_ms = min(self.pause_ms, most * self._settings.ask_after_ms)
 
     def asked(self) -> None:
         """A question went out; the next waits for longer."""
