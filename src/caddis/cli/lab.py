@@ -202,8 +202,8 @@ def adaptive_filtering(
     run(work, as_json=as_json)
 
 
-BLOCKS = "1, 2a, 2b, 2c, growth, growth-radius, first, upkeep, choices, packets, interests, "
-BLOCKS += "interests-upkeep, clustering, convergence, waves"
+BLOCKS = "1, 2a, 2b, 2c, growth, growth-radius, first, pairs, upkeep, choices, packets, "
+BLOCKS += "interests, interests-upkeep, clustering, convergence, waves"
 BlockFigures = Annotated[
     str,
     typer.Option(

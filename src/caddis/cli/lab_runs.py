@@ -81,7 +81,7 @@ class RunFolder(Generic[R]):
         from caddis.pipeline.spreading import spread
 
         what = count(len(tasks), "task")
-        kept = f"; {count(len(self.runs), 'run')} kept from before" if self.runs else ""
+        kept = f"; {count(len(self.runs), 'line')} of {RUNS} kept" if self.runs else ""
         job.screen.say(f"{what} {said}{kept}")
         file = job.resources.enter_context(self.path.open("a", encoding="utf-8"))
         with job.screen.step("Simulating") as step:

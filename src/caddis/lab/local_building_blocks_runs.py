@@ -55,7 +55,7 @@ class Scale:
 
     repeats: int = 30
     few: int = 5
-    distances: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 4)
+    distances: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 4)
     second: tuple[float, ...] = (0, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 4)
     fixed: tuple[float, ...] = (0.01, 0.05, 0.1, 0.5, 1)
     nodes: tuple[float, ...] = (1e3, 1e4, 1e5, 1e6)

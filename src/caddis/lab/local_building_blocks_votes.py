@@ -50,7 +50,7 @@ def measure_distance(setup: Setup, setting: str, x: float, rng: np.random.Genera
     for name, way in (("voting", VoteRounds), ("pairs", PairRounds)):
         vote = settled(way(tree, before), before)
         measured |= {name: vote.messages, f"{name}_numbers": vote.numbers}
-        measured |= {f"{name}_radius": float(vote.radius.mean()), f"{name}_rounds": vote.rounds}
+        measured |= {f"{name}_radius": _mean_radius(vote), f"{name}_rounds": vote.rounds}
         vote.change(some, after[some])
         measured[f"{name}_again"] = settled(vote, after).messages
     measured["aggregation_again"] = aggregated_again(tree, before, after)
@@ -58,10 +58,12 @@ def measure_distance(setup: Setup, setting: str, x: float, rng: np.random.Genera
 
 
 def measure_second(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
-    """A first vote; x: d'(2,3), setting: d'(1,2)."""
+    """A first vote, and one on pairs; x: d'(2,3), setting: d'(1,2)."""
     nodes = setup.conditions.nodes
     tree = tree_of(COMPLETE, nodes, rng)
-    return _first(tree, gaussian_costs(nodes, (float(setting), x), rng))
+    costs = gaussian_costs(nodes, (float(setting), x), rng)
+    pairs = settled(PairRounds(tree, costs), costs)
+    return _first(tree, costs) | {"pairs": pairs.messages, "pairs_radius": _mean_radius(pairs)}
 
 
 def measure_growth(_: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
@@ -107,9 +109,13 @@ def _first(tree: Tree, costs: Int64s) -> Measured:
     vote = settled(VoteRounds(tree, costs), costs)
     return {
         "voting": vote.messages,
-        "voting_radius": float(vote.radius.mean()),
+        "voting_radius": _mean_radius(vote),
         "voting_rounds": vote.rounds,
     }
+
+
+def _mean_radius(vote: VoteRounds) -> float:
+    return float(vote.radius.mean())
 
 
 def names(numbers: Sequence[float]) -> tuple[str, ...]:
