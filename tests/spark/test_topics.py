@@ -166,9 +166,19 @@ def test_new_topics_are_placed_and_vanished_ones_dropped(spark, interests, rates
     assert len(report.waves) == 1
 
 
-def test_fewer_channels_than_before_are_filled_anew(made, interests, rates, settled):
-    found = map_of(caddis.topics_to_channels(interests, rates, K - 2, previous=settled))
-    assert set(found.values()) == set(range(K - 2))
+@pytest.mark.parametrize("channels", [K - 2, K + 2])
+def test_another_number_of_channels_than_before_is_used_in_full(
+    interests, rates, settled, channels
+):
+    found = map_of(caddis.topics_to_channels(interests, rates, channels, previous=settled))
+    assert set(found.values()) == set(range(channels))
+
+
+def test_a_sample_of_nobody_still_gives_a_map_at_rest(interests, rates):
+    report = caddis.ClusteringReport()
+    caddis.topics_to_channels(interests, rates, K, sample=1, improvement=0.0, report=report)
+    assert report.start_cost == pytest.approx(report.random_cost, rel=0.5)
+    assert report.at_rest
 
 
 def test_where_channels_suffice_each_topic_is_alone(interests):

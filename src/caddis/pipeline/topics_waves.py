@@ -83,16 +83,18 @@ class Clusterer:
         report.random_cost = self._price(channels, tallies)
 
     def _start(self, k: int, previous: PreviousMap | None, rng: np.random.Generator) -> Int32s:
-        """A map to begin with; a previous one stands as it is if it fills its channels."""
+        """A map to begin with; a previous one stands as it is, if all its channels are in use."""
         topics = self.packed.topics.wanted
         if topics <= k:
             return np.arange(topics, dtype=np.int32)
-        if previous is not None:
-            before = previous.of(self.packed.wanted_names, k)
-            if len(np.unique(before[before != NEW])) == k:
-                return self._placed(before, k)
+        before = None if previous is None else previous.of(self.packed.wanted_names, k)
+        start = None if before is None or (before == NEW).all() else self._placed(before, k)
+        if start is not None and len(np.unique(start)) == k:
+            return start
         sample = self.packed.sample()
-        return kmeans(sample, k, rng, improvement=self.settings.improvement).channels
+        if not len(sample):
+            return rng.integers(k, size=topics, dtype=np.int32)
+        return kmeans(sample, k, rng, start, self.settings.improvement).channels
 
     def _placed(self, previous: Int32s, k: int) -> Int32s:
         """The map, with each new topic where it costs least among those that it knows."""
@@ -115,10 +117,12 @@ class Clusterer:
         """Waves until no topic wants to move, or it is enough; the best map of all that voted."""
         schedule = Schedule(start, k, self.settings, rng)
         wave = schedule.begin("concurrent")
+        counted: Counted | None = None
         best: Counted | None = None
         while True:
             began = time.monotonic()
-            counted = self._counted(schedule.channels, k)
+            if counted is None or not np.array_equal(counted.channels, schedule.channels):
+                counted = self._counted(schedule.channels, k)
             if best is None or counted.cost < best.cost:
                 best = counted
             choices = self._choices(counted)
