@@ -111,3 +111,14 @@ def test_a_text_that_is_no_map_is_refused(text, reason):
 def test_a_topic_is_a_text():
     with pytest.raises(TopicError, match="a topic is a text, not 7"):
         ChannelMap({7: 1})  # type: ignore[dict-item]
+
+
+def test_a_map_says_what_it_is():
+    one = ChannelMap({"tea": 1, "café": 2}, 3, otherwise=4)
+    assert one.to_json() == '{"channels":{"café":2,"tea":1},"otherwise":4,"version":3}'
+    assert ChannelMap.from_json(one.to_json()) == one != "tea"
+    assert repr(one) == "<ChannelMap version 3: 2 topics>"
+    assert "tea" in one
+    assert "rain" not in one
+    assert {one: "kept"}[ChannelMap({"café": 2, "tea": 1}, 3, 4)] == "kept"
+    assert list(one.topics) == ["tea", "café"]
