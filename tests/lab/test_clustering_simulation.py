@@ -9,6 +9,7 @@ from caddis.arrays import Int32s
 from caddis.lab.clustering_simulation import ClusteringSimulation, Spell
 from caddis.lab.clusterings import Settled, settled, wishes
 from caddis.lab.interest_models import planted, redrawn, uniform
+from caddis.topics.excess import count, vote_costs
 from caddis.topics.interests import Interests
 from caddis.topics.schedule import Mode, Schedule, Settings
 
@@ -96,6 +97,30 @@ def test_one_change_of_interest_costs_little_against_the_first_clustering(protoc
     assert one.at_rest
     assert 0 < 20 * one.packets < first.packets
     assert one.nbytes < first.nbytes
+
+
+def test_the_difficulty_of_standing_votes_is_that_of_what_nodes_put_in():
+    before, _ = drawn(9)
+    simulation = ClusteringSimulation(before, 4, np.random.default_rng(9))
+    channels = simulation.run().channels
+    inputs = np.array(
+        [
+            vote_costs(count(_alone(before, node), channels, 4), channels, before.rates)
+            for node in range(NODES)
+        ]
+    )
+    means, variances = inputs.mean(axis=0), inputs.var(axis=0)
+    expected = []
+    for mean, variance in zip(means, variances, strict=True):
+        best = int(mean.argmin())
+        gaps = (mean - mean[best]) ** 2 / (variance + variance[best])
+        expected.append(min(np.delete(gaps, best)))
+    assert simulation.difficulties() == pytest.approx(np.array(expected))
+
+
+def _alone(interests: Interests, node: int) -> Interests:
+    topics = interests.wanted(node)
+    return Interests(np.array([0, len(topics)]), topics, interests.rates)
 
 
 def test_time_may_be_over_before_the_nodes_rest():

@@ -13,11 +13,13 @@ from functools import partial
 
 import numpy as np
 
-from caddis.arrays import Int32s
+from caddis.arrays import Floats, Int32s
 from caddis.lab.tree_simulator import Delay, TreeSimulator, a_while
 from caddis.lab.trees import random_tree
+from caddis.topics.ballot_kernels import own_costs
 from caddis.topics.clustering import SETTLE_MS, ClusteringNode
 from caddis.topics.clustering_leader import SettledWave
+from caddis.topics.difficulty import LARGEST_COUNTED, discriminability, moments
 from caddis.topics.interests import Interests
 from caddis.topics.schedule import Mode, Settings
 
@@ -81,6 +83,7 @@ class ClusteringSimulation:
         settle_ms: float = SETTLE_MS,
         delay: Delay = a_while,
     ) -> None:
+        self._rates, self._k = interests.rates, k
         size = interests.subscribers
         drawn = random_tree(size, rng) if parents is None else parents
         self.nodes = [
@@ -98,9 +101,8 @@ class ClusteringSimulation:
             for name, own in enumerate(rng.spawn(size))
         ]
         self.tree = TreeSimulator(self.nodes, rng, delay, parents=drawn)
-        self._interests = [interests.wanted(node) for node in range(size)]
-        for node, topics in enumerate(self._interests):
-            self.want(node, topics)
+        for node in range(size):
+            self.want(node, interests.wanted(node))
         self._before = self._counts()
 
     def want(self, node: int, topics: Iterable[int]) -> None:
@@ -114,14 +116,13 @@ class ClusteringSimulation:
     def change(self, interests: Interests, *, within_ms: float = 0.0) -> None:
         """Let all nodes change to other interests, one after the other, evenly spread."""
         changed = [
-            node
-            for node, topics in enumerate(self._interests)
-            if not np.array_equal(topics, interests.wanted(node))
+            node.name
+            for node in self.nodes
+            if not np.array_equal(node.wanted, interests.wanted(node.name))
         ]
         for place, node in enumerate(changed):
             moment = self.tree.now + within_ms * place / len(changed)
-            self._interests[node] = interests.wanted(node)
-            self.want_at(moment, node, self._interests[node])
+            self.want_at(moment, node, interests.wanted(node))
 
     def run(self, within_ms: float | None = None) -> Spell:
         """Let time pass until nothing is left to do, or time is over."""
@@ -140,6 +141,17 @@ class ClusteringSimulation:
             messages=self._before[2] - messages,
             nbytes=self._before[3] - nbytes,
         )
+
+    def difficulties(self) -> Floats:
+        """By topic: d' of its standing vote, by `topics.difficulty`; small if the race is close."""
+        every = np.arange(len(self._rates), dtype=np.int32)
+        totals = np.zeros((len(every), 1 + 2 * self._k), np.int64)
+        unit = 1 + int(self._rates.sum()) // LARGEST_COUNTED
+        for node in self.nodes:
+            wanted = np.isin(every, node.wanted)
+            costs = own_costs(wanted, node.channels, self._rates, self._k, every)
+            totals += moments(costs, unit)
+        return discriminability(totals)
 
     def _counts(self) -> tuple[int, int, int, int]:
         sent = (self.tree.packets, self.tree.messages, self.tree.nbytes)

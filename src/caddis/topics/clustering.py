@@ -153,11 +153,8 @@ class ClusteringNode:
         """A link went down."""
         self._held = [(of, message) for of, message in self._held if of != link]
         said = self._ballots.leave(link)
-        if link in self._place.below:
-            del self._place.below[link]
-            return said + self._proceed()
         followed = link == self._place.up
-        del self._place.above[link]
+        self._place.lose(link)
         if followed:
             said += self._look_up()
         return said + self._proceed()
@@ -289,17 +286,13 @@ class ClusteringNode:
     def _announce(self, step: Step) -> Sent:
         """Tell all below of the leader's map."""
         assert self._leader is not None
-        old, channels = self._standing, self._leader.schedule.channels
         offered, self._offered = self._offered, None
         nodes = max(self._place.nodes, offered.nodes if offered else 0)
         self._issued = max(self._issued, self.version.number) + 1
-        version = Version(self._issued, self.name)
-        moved = np.flatnonzero(channels != old.channels).astype(np.int32)
-        news = Announcement(
-            version, old.version, nodes, step.stage, step.topics, moved, channels[moved]
-        )
+        version, channels = Version(self._issued, self.name), self._leader.schedule.channels
+        news = self._standing.followed_by(version, nodes, step.stage, step.topics, channels)
         self._alarm.cancel()
-        return self._take_over(old.after(news), news)
+        return self._take_over(self._standing.after(news), news)
 
     def _set_alarm(self) -> Sent:
         """Wait a while if there is something to wait for."""

@@ -107,6 +107,13 @@ class Standing(NamedTuple):
 
     def after(self, news: Announcement) -> Standing:
         """The map that an announcement makes of this one, which it is based on."""
-        channels = self.channels.copy()
+        channels = self.channels.copy() if len(news.moved) else self.channels
         channels[news.moved] = news.channels
         return Standing(news.version, news.nodes, news.stage, channels)
+
+    def followed_by(
+        self, version: Version, nodes: int, stage: Stage, topics: Int32s, channels: Int32s
+    ) -> Announcement:
+        """What makes another map of this one, whose topics are voted on."""
+        moved = np.flatnonzero(channels != self.channels).astype(np.int32)
+        return Announcement(version, self.version, nodes, stage, topics, moved, channels[moved])

@@ -49,6 +49,11 @@ class TreePlace:
         """What the map costs all below, as far as they reported."""
         return sum(report.cost for report in self.below.values() if report)
 
+    def lose(self, link: Link) -> None:
+        """A link went down."""
+        self.below.pop(link, None)
+        self.above.pop(link, None)
+
     def await_reports(self) -> None:
         """There is a new map: all below have to report anew."""
         self.below = dict.fromkeys(self.below)
