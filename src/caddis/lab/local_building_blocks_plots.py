@@ -22,18 +22,28 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "osD^vPX"
 SIZE = (5.6, 4.0)
+SHEETS = {
+    "figure-2": ("2a", "2b", "2c"),
+    "ways": ("first", "upkeep", "pairs"),
+    "votes": ("interests", "interests-upkeep"),
+    "clusters": ("clustering", "convergence", "waves"),
+}
+"""Figures that are drawn side by side, too."""
 FEW, WIDE = 6, 500
 """At most so many marks where they name all places; beyond this ratio, only powers of ten."""
+MANY = 4
+"""Beyond so many lines their names need room above."""
 FAINTEST = 1e-16
 """Probabilities below this are not drawn."""
 
 
 def draw(figures: Sequence[Figure], values: Values, folder: Path, *, dpi: int = 110) -> list[Path]:
-    """A PNG for each figure, and one of the paper's Figure 2; the paths of what was written."""
-    second = [figure for figure in figures if figure.name.startswith("2")]
+    """A PNG for each figure, and one for each of SHEETS; the paths of what was written."""
     written = [_save([figure], values, folder / file_of(figure), dpi) for figure in figures]
-    if len(second) > 1:
-        written.append(_save(second, values, folder / "figure-2.png", dpi))
+    for name, together in SHEETS.items():
+        some = [figure for figure in figures if figure.name in together]
+        if len(some) > 1:
+            written.append(_save(some, values, folder / f"{name}.png", dpi))
     return written
 
 
@@ -58,6 +68,8 @@ def _draw(panel: Axes, figure: Figure, values: Values) -> None:
         some = of_line(line, values)
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         x, y = np.array([cell.x for cell in some]), np.array([cell.mean for cell in some])
+        if figure.log_y:
+            y = np.where(y > 0, y, np.nan)
         if line.against:
             [cloud] = panel.plot(x, y, color=colour, marker=marker, label=line.label)
             cloud.set(linestyle="", markersize=4, alpha=0.6)
@@ -85,7 +97,8 @@ def _scale(panel: Axes, figure: Figure, values: Values) -> None:
             panel.set_xticks(sorted(xs))
             panel.xaxis.set_minor_formatter(NullFormatter())
     if not figure.log_y:
-        panel.set_ylim(bottom=0)
+        room = 1.3 if len(figure.lines) > MANY else 1.05
+        panel.set_ylim(0, panel.dataLim.y1 * room)
         return
     panel.set_yscale("log")
     if figure.unit == "probability":
@@ -100,5 +113,5 @@ def _plain(axis: Axis) -> None:
     low, high = axis.get_view_interval()
     steps = (1, 2, 5) if high < WIDE * low else (1,)
     axis.set_major_locator(LogLocator(subs=steps))
-    axis.set_major_formatter("{x:,g}")
+    axis.set_major_formatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}")
     axis.set_minor_formatter(NullFormatter())
