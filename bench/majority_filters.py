@@ -102,9 +102,9 @@ def measured(supports: Floats, bits: int, threshold: str, runs: int) -> Rates:
     return rates
 
 
-def estimated(supports: Floats, bits: int, threshold: str) -> str:
+def estimated(supports: Floats, bits: int, threshold: str, nodes: int = NODES) -> str:
     rng = np.random.default_rng(0)
-    found = expected_false_positives(supports, bits, HASHES, threshold, NODES, rng)
+    found = expected_false_positives(supports, bits, HASHES, threshold, nodes, rng)
     return shown(found[supports < float(threshold)].mean())
 
 
@@ -266,7 +266,7 @@ def real(arguments: argparse.Namespace) -> Iterator[Table]:
         return
     interests = read_interests(arguments.interests)
     nodes, topics = interests.shape
-    supports, runs = interests.mean(axis=0), 3 if arguments.quick else 50
+    supports, runs = interests.mean(axis=0), 3 if arguments.quick else 20
     each = interests.sum() / nodes
     title = f"{arguments.interests.name}: {nodes:,} nodes, {topics} topics, {each:.1f} a node"
     names = ("popular", "bound", "estimate", "measured", "topics", "nobody's")
@@ -280,7 +280,7 @@ def real(arguments: argparse.Namespace) -> Iterator[Table]:
                 rates.count(interests, places, ones, threshold)
             popular = str(int((supports >= float(threshold)).sum()))
             bound = shown(aggregation_bound(nodes, each, HASHES, bits, threshold))
-            guess = estimated(supports, bits, threshold)
+            guess = estimated(supports, bits, threshold, nodes)
             table.add_row(threshold, str(bits), popular, bound, guess, *rates.cells)
     yield table
 
