@@ -43,7 +43,8 @@ class Settings:
     share: the most topics that vote at once, of all, in concurrent mode.
     improvement: it is enough when all topics had a turn and the cost fell by a smaller share than
         this; with 0 only a local minimum is enough.
-    large_change: a larger share of topics that want to move is left to the leader.
+    large_change: a larger share of topics that want to move is left to the leader. When everybody's
+        interest in a fifth of the topics changes, 10 to 60% want to move; in all, 35 to 95%.
     patience: concurrent waves without rest before the leader takes over.
     moves: the most topics that move at once in the beginning, of all; more or fewer as that pays.
     """
