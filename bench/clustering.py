@@ -1,6 +1,6 @@
 """Whether topics come to rest, how good their channels are, and how long that takes.
 
-    python bench/clustering.py [--parts rest optima large speed] [--interests FILE] [--quick]
+    python bench/clustering.py [--parts rest optima large speed] [--models MODEL ...] [--quick]
 
     rest     everybody's interest in 20 of 100 topics changes; concurrent votes by the schedule, and
              outcomes adopted unseen as the paper has it, a fifth of the topics or all at a time
@@ -8,8 +8,8 @@
     large    waves of the schedule over thousands of topics, from several starts
     speed    CPU time of counting and of a pass of K-Means over 20 million interests
 
-Interests are drawn by seeded models (`caddis.lab.interest_models`), or are real ones from a JSON
-file of users and the topics that each wants. Votes are settled by algebra: no messages are sent.
+Interests are drawn by seeded models (`caddis.lab.interest_models`); `optima` also takes real ones
+from a JSON file of users and the topics that each wants (`--interests FILE`). Votes are settled by algebra: no messages are sent.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def rest(arguments: argparse.Namespace) -> Iterator[Printed]:
         printed.add_column(heading)
     printed.add_column("cost / leader's")
     printed.add_column("/ from scratch")
-    for model in MODELS:
+    for model in arguments.models:
         for k in CHANNELS:
             wanting, by_protocol = changes(model, k, runs)
             for protocol, ended in by_protocol.items():
@@ -237,6 +237,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--interests", type=Path, metavar="FILE", help="real ones, as JSON")
     parser.add_argument("--quick", action="store_true", help="fewer runs: a few minutes")
     arguments = parser.parse_args()
