@@ -131,6 +131,17 @@ Sample = Annotated[
     ),
 ]
 
+Tries = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="For the first map, channels are cut anew until that was in vain so many times in a "
+        "row; 0 is K-Means alone.",
+        rich_help_panel=SEARCH,
+    ),
+]
+
 
 @app.callback()
 def topics() -> None:
@@ -154,6 +165,7 @@ def cluster(
     improvement: Improvement = 0.001,
     waves: Waves = 100,
     sample: Sample = 2_000_000,
+    tries: Tries = 10,
     master: options.Master = "local[*]",
 ) -> None:
     """Find channels in which subscribers receive little that they do not want.
@@ -183,6 +195,7 @@ def cluster(
             improvement=improvement,
             waves=waves,
             sample=sample,
+            tries=tries,
             master=master,
         )
         return cluster_files(order, job)

@@ -35,6 +35,7 @@ class ClusterOrder:
     improvement: float = 0.001
     waves: int = 100
     sample: int = 2_000_000
+    tries: int = 10
     master: str = "local[*]"
 
     @property

@@ -94,7 +94,7 @@ def _found(order: ClusterOrder, tables: Tables, job: Job) -> Found:
     from caddis.pipeline.topics_reports import ClusteringReport
 
     report = ClusteringReport()
-    effort = Effort(order.sample, order.improvement, order.waves)
+    effort = Effort(order.sample, order.tries, order.improvement, order.waves)
     with job.screen.step("Reading and packing the interests") as step:
         before = map_before(tables.previous, tables.interests)
         held = clustering(tables.interests, tables.rates, effort, seed=order.seed, report=report)

@@ -29,6 +29,7 @@ class Effort:
     """How long to look for better channels; see `topics_to_channels`."""
 
     sample: int = 2_000_000
+    tries: int = 10
     improvement: float = 0.001
     waves: int = 100
     share: float = 0.2
@@ -36,10 +37,10 @@ class Effort:
 
     def __post_init__(self) -> None:
         self.settings()
-        for name in ("sample", "waves", "partitions"):
+        for name, least in (("sample", 1), ("tries", 0), ("waves", 1), ("partitions", 1)):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise TopicError(f"{name}={value}: it must be 1 or more")
+            if value is not None and value < least:
+                raise TopicError(f"{name}={value}: it must be {least} or more")
 
     def settings(self) -> Settings:
         """How topics move."""
@@ -57,6 +58,7 @@ def topics_to_channels(
     previous: DataFrame | None = None,
     seed: int = 0,
     sample: int = DEFAULT.sample,
+    tries: int = DEFAULT.tries,
     improvement: float = DEFAULT.improvement,
     waves: int = DEFAULT.waves,
     share: float = DEFAULT.share,
@@ -79,6 +81,8 @@ def topics_to_channels(
     previous: an earlier result, columns `topic` and `channel`, to begin with: topics move only
         where that saves cost, new ones go where they cost least, vanished ones are dropped.
     sample: about how many interests are clustered in this process's memory for a first map.
+    tries: the first map is K-Means, and then channels are cut anew until that was in vain so many
+        times in a row; 0 is K-Means alone.
     improvement: it is enough when all topics had a turn to vote and the cost fell by a smaller
         share than this; with 0, when no topic wants to move.
     waves: the most that are held.
@@ -88,7 +92,7 @@ def topics_to_channels(
     progress: called after each wave.
     """
     check_channels(channels)
-    effort = Effort(sample, improvement, waves, share, partitions)
+    effort = Effort(sample, tries, improvement, waves, share, partitions)
     told = ClusteringReport() if report is None else report
     with told.phase("read"):
         before = map_before(previous, interests)
@@ -129,7 +133,7 @@ def clustering(
         report=report,
     )
     with held as rows:
-        yield Clusterer(rows, effort.settings(), effort.waves, seed)
+        yield Clusterer(rows, effort.settings(), effort.tries, effort.waves, seed)
 
 
 def check_channels(channels: int) -> None:

@@ -21,8 +21,8 @@ from caddis.pipeline.topics_packing import PackedInterests
 from caddis.pipeline.topics_reports import ClusteringReport, Progress, WaveReport, silent
 from caddis.pipeline.topics_tables import NEW, PreviousMap
 from caddis.topics.excess import Tallies, channel_rates, outcomes, total_cost, vote_costs
-from caddis.topics.kmeans import kmeans
 from caddis.topics.schedule import Schedule, Settings
+from caddis.topics.search import Effort, search
 
 
 class Counted(NamedTuple):
@@ -37,11 +37,13 @@ class Counted(NamedTuple):
 class Clusterer:
     """Finds maps of the same interests, for one number of channels or for several.
 
+    tries: for a first map, so many channels in a row are cut anew in vain before it is enough.
     waves: the most that there are, however much the last one gained.
     """
 
     packed: PackedInterests
     settings: Settings
+    tries: int
     waves: int
     seed: int
 
@@ -94,7 +96,8 @@ class Clusterer:
         sample = self.packed.sample()
         if not len(sample):
             return rng.integers(k, size=topics, dtype=np.int32)
-        return kmeans(sample, k, rng, start, self.settings.improvement).channels
+        effort = Effort(merge_splits=self.tries, improvement=self.settings.improvement)
+        return search(sample, k, rng, start, effort).channels
 
     def _placed(self, previous: Int32s, k: int) -> Int32s:
         """The map, with each new topic where it costs least among those that it knows."""
