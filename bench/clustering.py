@@ -9,7 +9,8 @@
     speed    CPU time of counting and of a pass of K-Means over 20 million interests
 
 Interests are drawn by seeded models (`caddis.lab.interest_models`); `optima` also takes real ones
-from a JSON file of users and the topics that each wants (`--interests FILE`). Votes are settled by algebra: no messages are sent.
+from a JSON file of users and the topics that each wants (`--interests FILE`). Votes are settled by
+algebra: no messages are sent.
 """
 
 import argparse
