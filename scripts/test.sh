@@ -67,8 +67,10 @@ start matching python -m tests.compiled matching
 start ordering python -m tests.compiled ordering
 check "types: mypy" mypy
 check "kernels: matching" ended matching
-check "kernels: overlay" python -m tests.compiled overlay
+start topics python -m tests.compiled topics
 check "kernels: ordering" ended ordering
+check "kernels: overlay" python -m tests.compiled overlay
+check "kernels: topics" ended topics
 
 rm -rf build/coverage
 mkdir -p build/coverage
