@@ -1,4 +1,4 @@
-"""One small match, batch and streaming, that can run in a session of any kind.
+"""One small match, batch and streaming, and topics into channels, in a session of any kind.
 
     python -m tests.spark.elsewhere (--master URL | --remote URL) FOLDER
 
@@ -70,7 +70,12 @@ def answers(spark: SparkSession, folder: Path) -> Answers:
         "batch": rows(result.matches),
         "invalid": rows(result.invalid),
         "stream": rows(streamed(events, store, folder)),
+        "channels": rows(caddis.topics_to_channels(interests_of(spark), channels=3, sample=40)),
     }
+
+
+def interests_of(spark: SparkSession) -> DataFrame:
+    return spark.range(100).selectExpr("id % 29 AS subscriber", "concat('t', id % 7) AS topic")
 
 
 def streamed(events: DataFrame, store: SubscriptionStore, folder: Path) -> DataFrame:
