@@ -89,9 +89,11 @@ def settled(interests: DataFrame, rates: DataFrame) -> DataFrame:
     return found.persist()
 
 
-@pytest.mark.parametrize(("partitions", "at_once"), [(1, 32), (3, 32), (6, 4)])
-def test_tallies_are_those_of_the_algebra(made, interests, rates, partitions, at_once, monkeypatch):
-    monkeypatch.setattr("caddis.pipeline.topics_packing.AT_ONCE", at_once)
+@pytest.mark.parametrize(("partitions", "to_driver"), [(1, 1 << 20), (3, 1 << 20), (6, 2_500)])
+def test_tallies_are_those_of_the_algebra(
+    made, interests, rates, partitions, to_driver, monkeypatch
+):
+    monkeypatch.setattr("caddis.pipeline.topics_packing.TO_DRIVER", to_driver)
     effort, rng = Effort(partitions=partitions), np.random.default_rng(partitions)
     with clustering(interests, rates, effort, seed=0, report=ClusteringReport()) as clusterer:
         packed: PackedInterests = clusterer.packed

@@ -90,12 +90,16 @@ def _tables(order: ClusterOrder, spark: SparkSession) -> Tables:
 
 
 def _found(order: ClusterOrder, tables: Tables, job: Job) -> Found:
+    from caddis.pipeline.progress import watching_tasks
     from caddis.pipeline.topics import Effort, clustering, map_before
     from caddis.pipeline.topics_reports import ClusteringReport
 
-    report = ClusteringReport()
+    spark, report = tables.interests.sparkSession, ClusteringReport()
     effort = Effort(order.sample, order.tries, order.improvement, order.waves)
-    with job.screen.step("Reading and packing the interests") as step:
+    with (
+        job.screen.step("Reading and packing the interests") as step,
+        watching_tasks(spark, lambda done, all_: step.tell(f"{done}/{all_} tasks", done, all_)),
+    ):
         before = map_before(tables.previous, tables.interests)
         held = clustering(tables.interests, tables.rates, effort, seed=order.seed, report=report)
         clusterer = job.resources.enter_context(held)

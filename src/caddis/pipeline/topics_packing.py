@@ -40,9 +40,8 @@ from caddis.topics.interests import Interests, integer_rates, offsets_of
 
 A_PARTITION = 2_000_000
 """Interests of a partition, unless the user says how many partitions there are to be."""
-AT_ONCE = 32
-"""Tallies that the driver adds up by itself; those of more partitions are first added up by the
-workers."""
+TO_DRIVER = 256 << 20
+"""Bytes of tallies that a wave may bring to the driver; workers add up what would be more."""
 _OF_A_MILLION = 1_000_000
 
 
@@ -71,8 +70,9 @@ class PackedInterests:
     def count(self, channels: Int32s, k: int) -> Tallies:
         """The tallies of all subscribers, under a map of the wanted topics; one job."""
         rows = self.rows.mapInArrow(CountTallies(channels, k), TALLIES)
-        if self.partitions > AT_ONCE:
-            rows = rows.repartition(AT_ONCE // 4).mapInArrow(add_rows, TALLIES)
+        at_once = max(1, TO_DRIVER // (8 * len(channels) * k))
+        if self.partitions > at_once:
+            rows = rows.repartition(at_once).mapInArrow(add_rows, TALLIES)
         with spark_failures():
             total = add_up(tallies_of(rows.toArrow().to_batches()))
         if total is None:
