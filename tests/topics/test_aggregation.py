@@ -5,7 +5,7 @@ from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.lab.tree_simulator import TreeSimulator, a_round, a_while
 from caddis.lab.trees import complete_binary_tree, random_tree
-from caddis.topics.aggregation import Aggregator, Outcomes, Sums
+from caddis.topics.aggregation import Aggregator, Outcomes, Recount, Sums
 from tests.topics.adrift import Adrift, drifted
 
 
@@ -151,10 +151,30 @@ def test_of_two_links_up_the_last_counts():
     assert poll.choice() == 0
 
 
+def test_what_is_noted_counts_when_votes_are_counted_again():
+    polls, tree = standing(complete_binary_tree(15), np.tile(np.array([0, 1]), (15, 1, 1)))
+    before = int(tree.messages.sum())
+    polls[14].note_input([100, 1])
+    assert tree.quiet
+    assert {poll.choice() for poll in polls} == {0}
+    tree.say(0, polls[0].recount())
+    assert not polls[0].complete.any()
+    tree.run()
+    assert {poll.choice() for poll in polls} == {1}
+    assert int(tree.messages.sum()) - before == 3 * 14
+
+
+def test_a_root_may_decide_something_else():
+    root = Aggregator(choices=2, decide=lambda sums: sums[:, 0].astype(np.int32))
+    root.set_input([7, 0])
+    assert root.choice() == 7
+
+
 def test_messages_say_how_large_they_are():
     votes = np.zeros(3, np.int32)
     assert Sums(votes, np.zeros((3, 2), np.int64)).nbytes == 3 * (4 + 16)
     assert Outcomes(votes, votes).nbytes == 3 * 8
+    assert Recount(votes).nbytes == 3 * 4
 
 
 def test_an_aggregator_needs_something_to_vote_on():

@@ -105,6 +105,16 @@ def test_voting_pays_once_changes_have_paid_for_its_first_vote():
     assert choose_protocol(0.5, 0.01, changes=1.1 * enough) == "voting"
 
 
+def test_a_protocol_that_holds_the_vote_already_needs_no_first_one():
+    saved = upkeep_messages("aggregation", 0.5, 0.01) - upkeep_messages("voting", 0.5, 0.01)
+    enough = first_messages("voting", 0.5) / saved
+    chosen = [
+        choose_protocol(0.5, 0.01, changes=share * enough, standing="aggregation")
+        for share in (0.9, 1.1)
+    ]
+    assert chosen == ["aggregation", "voting"]
+
+
 @pytest.mark.parametrize("protocol", ["voting", "aggregation"])
 def test_predictions_are_between_those_that_were_measured(protocol: str):
     near = [upkeep_messages(protocol, 0.03, share) for share in (0.01, 0.05, 0.1)]

@@ -9,11 +9,14 @@ have opened it (`set_input`), as a sum that lacks some of them means nothing.
 
 A node without a link that leads up is the root of its part of the tree. While the tree is changing,
 a node may see two; then the one that came up last counts.
+
+What the root makes of the sums may be something else than their least (`decide`). If nodes need not
+tell of every change (`note_input`), the root can have all of them say their sums again (`recount`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +54,22 @@ class Outcomes(NamedTuple):
         return self.votes.nbytes + self.choices.nbytes
 
 
+class Recount(NamedTuple):
+    """Downwards: let all nodes say their sums of some votes again, changed or not."""
+
+    votes: Int32s
+
+    @property
+    def nbytes(self) -> int:
+        return self.votes.nbytes
+
+
+def cheapest(sums: Int64s) -> Int32s:
+    """By vote: the choice that costs the least, of equals the first."""
+    best: Int32s = sums.argmin(axis=1).astype(np.int32)
+    return best
+
+
 class _End:
     """This end of a link, by vote: the last that went through it."""
 
@@ -63,6 +82,8 @@ class _End:
 class Aggregator:
     """A node's part in some votes on the same number of choices.
 
+    decide: what the root makes of the sums, by vote a number from 0 that is told to all.
+
     >>> root, leaf = Aggregator(choices=3), Aggregator(choices=3)
     >>> _ = root.neighbour_joined("leaf"), leaf.neighbour_joined("root", up=True)
     >>> root.set_input([10, 0, 11])
@@ -73,9 +94,12 @@ class Aggregator:
     ([[10, 15, 11]], [0])
     """
 
-    def __init__(self, choices: int, votes: int = 1) -> None:
+    def __init__(
+        self, choices: int, votes: int = 1, decide: Callable[[Int64s], Int32s] = cheapest
+    ) -> None:
         if choices < 1 or votes < 1:
             raise TopicError(f"an aggregator needs a vote and a choice, not {votes} and {choices}")
+        self._decide = decide
         self._above: dict[Link, _End] = {}
         self._below: dict[Link, _End] = {}
         self._own = np.zeros((votes, choices), np.int64)
@@ -104,10 +128,22 @@ class Aggregator:
 
     def set_input(self, costs: Costs, votes: Int32s | None = None) -> Sent:
         """Say what each choice costs this node: in all votes, or in some."""
+        return self._speak(self.note_input(costs, votes))
+
+    def note_input(self, costs: Costs, votes: Int32s | None = None) -> Int32s:
+        """Let an input count in whatever is said next, without a word now; gives its votes."""
         rows = np.asarray(range(len(self._own)) if votes is None else votes, np.int32)
         self._own[rows] = checked_costs(costs, len(rows), self._own.shape[1])
         self._open[rows] = True
-        return self._speak(rows)
+        return rows
+
+    def recount(self, votes: Int32s | None = None) -> Sent:
+        """Have all nodes say their sums again, as they are by now; the root's to ask."""
+        if self._above:
+            link = next(reversed(self._above))
+            raise TopicError(f"only the root can have votes counted again: ask {link!r}, above")
+        rows = self._all() if votes is None else np.asarray(votes, np.int32)
+        return self._ask_again(rows) + self._speak(rows)
 
     def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
         """A link came up: with `up`, one that leads to the root."""
@@ -119,20 +155,25 @@ class Aggregator:
         (self._above if link in self._above else self._below).pop(link)
         return self._speak(self._all())
 
-    def handle(self, link: Link, message: Sums | Outcomes) -> Sent:
+    def handle(self, link: Link, message: Sums | Outcomes | Recount) -> Sent:
         """A child's sums changed, or an outcome did."""
         return self.handle_all([(link, message)])
 
-    def handle_all(self, heard: Sequence[tuple[Link, Sums | Outcomes]]) -> Sent:
+    def handle_all(self, heard: Sequence[tuple[Link, Sums | Outcomes | Recount]]) -> Sent:
         """Some neighbours had something to say: take it all in, then answer."""
+        sent: Sent = []
         for link, message in heard:
             if isinstance(message, Sums):
                 end = self._below[link]
                 end.sums[message.votes] = message.costs
                 end.summed[message.votes] = True
-            else:
+            elif isinstance(message, Outcomes):
                 self._above[link].outcomes[message.votes] = message.choices
-        return self._speak(np.unique(np.concatenate([message.votes for _, message in heard])))
+            else:
+                self._above[link].summed[message.votes] = False
+                sent += self._ask_again(message.votes)
+        rows = np.unique(np.concatenate([message.votes for _, message in heard]))
+        return sent + self._speak(rows)
 
     def _all(self) -> Int32s:
         return np.arange(len(self._own), dtype=np.int32)
@@ -152,7 +193,8 @@ class Aggregator:
     def _speak(self, rows: Int32s) -> Sent:
         sums, complete = self._sums(rows), self._are_complete(rows)
         if not self._above:
-            outcomes = np.where(complete, sums.argmin(axis=1), UNKNOWN).astype(np.int32)
+            outcomes = np.full(len(rows), UNKNOWN, np.int32)
+            outcomes[complete] = self._decide(sums[complete])
             return self._announce(rows, outcomes)
         link, end = next(reversed(self._above.items()))
         sent = self._announce(rows, end.outcomes[rows])
@@ -174,3 +216,8 @@ class Aggregator:
                 end.outcomes[rows[new]] = outcomes[new]
                 sent.append((link, Outcomes(rows[new], outcomes[new])))
         return sent
+
+    def _ask_again(self, rows: Int32s) -> Sent:
+        for end in self._below.values():
+            end.summed[rows] = False
+        return [(link, Recount(rows)) for link in self._below]

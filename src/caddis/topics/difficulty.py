@@ -108,13 +108,18 @@ def upkeep_messages(protocol: str, difficulty: float, changed_share: float) -> f
 
 
 def choose_protocol(
-    difficulty: float, changed_share: float = 1.0, *, changes: float = math.inf
+    difficulty: float,
+    changed_share: float = 1.0,
+    *,
+    changes: float = math.inf,
+    standing: str | None = None,
 ) -> str:
     """Which protocol takes fewer messages: "voting" or "aggregation".
 
     changed_share: how many of the inputs change at once.
     changes: how often they do while the choice stands, after a first vote; by default so often that
         the first vote does not count. 0: there is nothing but a first vote.
+    standing: the protocol that holds the vote already, which needs no first one.
 
     >>> choose_protocol(0.01, 0.01), choose_protocol(1.0, 0.01), choose_protocol(1.0, changes=0)
     ('aggregation', 'voting', 'aggregation')
@@ -124,7 +129,8 @@ def choose_protocol(
         upkeep = upkeep_messages(protocol, difficulty, changed_share)
         if math.isinf(changes):
             return upkeep
-        return first_messages(protocol, difficulty) + changes * upkeep
+        first = 0.0 if protocol == standing else first_messages(protocol, difficulty)
+        return first + changes * upkeep
 
     return min(("aggregation", "voting"), key=cost)
 
