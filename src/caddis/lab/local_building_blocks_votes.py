@@ -92,8 +92,11 @@ def measure_packets(setup: Setup, setting: str, x: float, rng: np.random.Generat
     """Votes side by side; x: how many, setting: d'(1,2)."""
     nodes, distances = setup.conditions.nodes, (float(setting), SECOND)
     tree = tree_of(COMPLETE, nodes, rng)
-    votes = [VoteRounds(tree, gaussian_costs(nodes, distances, rng)) for _ in range(int(x))]
+    costs = [gaussian_costs(nodes, distances, rng) for _ in range(int(x))]
+    votes = [VoteRounds(tree, one) for one in costs]
     shared = packets(votes)
+    for vote, one in zip(votes, costs, strict=True):
+        settled(vote, one)
     return {"packets": shared, "messages": sum(vote.messages for vote in votes)}
 
 
