@@ -2,8 +2,8 @@
 
 Nodes hold about 20 of 100 elements, each of which a fifth of them holds, so that nothing is
 popular and whatever seems so is false. The theorem supposes that bits of different nodes are
-independent; what would then be is computed (`tail_per_bit`). They share the hash functions, and what
-that makes of it is measured.
+independent; what would then be is computed (`tail_per_bit`). They share the hash functions, and
+what that makes of it is measured.
 """
 
 from __future__ import annotations
