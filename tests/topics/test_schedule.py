@@ -112,16 +112,18 @@ def test_a_small_change_lets_the_topics_that_it_touches_vote_first():
     assert schedule.settle(np.zeros(2, np.int32), 9) is None, "they stay: nothing else changed"
 
 
-def test_a_move_makes_all_others_vote_again():
-    schedule = Schedule(np.zeros(4, np.int32), 3, Settings(), np.random.default_rng(1))
-    wave = schedule.stir(np.array([2], np.int32))
-    following = schedule.settle(np.array([1], np.int32), 9)
+@pytest.mark.parametrize(("moved", "again"), [([2], [0, 1, 3]), ([1, 2], [0, 1, 2, 3])])
+def test_a_move_makes_all_others_vote_again(moved: list[int], again: list[int]):
+    settings = Settings(share=0.5, moves=0.5)
+    schedule = Schedule(np.zeros(4, np.int32), 3, settings, np.random.default_rng(1))
+    wave = schedule.stir(np.array(moved, np.int32))
+    assert sorted(wave.topics.tolist()) == moved
+    following = schedule.settle(np.ones(len(moved), np.int32), 9)
     voted: list[int] = []
     while following is not None:
         voted += following.topics.tolist()
         following = schedule.settle(schedule.channels[following.topics], 8)
-    assert sorted(voted) == [0, 1, 3]
-    assert wave.topics.tolist() == [2]
+    assert sorted(voted) == again
 
 
 def test_a_large_change_is_left_to_the_leader():
@@ -143,7 +145,8 @@ def test_the_leader_takes_over_when_votes_do_not_come_to_rest():
     assert cost == 1000 - 29
 
 
-def test_moves_that_do_not_pay_are_halved_until_one_is_left():
+@pytest.mark.parametrize("cost", [100, 101])
+def test_moves_that_do_not_pay_are_halved_until_one_is_left(cost: int):
     schedule = Schedule(
         np.zeros(8, np.int32), 2, Settings(1.0, moves=1.0), np.random.default_rng(1)
     )
@@ -151,8 +154,9 @@ def test_moves_that_do_not_pay_are_halved_until_one_is_left():
     moved = []
     wave = schedule.settle(np.ones(8, np.int32), 100)
     while wave is not None and schedule.channels.sum() > 1:
+        assert sorted(wave.topics.tolist()) == list(range(8)), "each of them once"
         moved.append(int(schedule.channels.sum()))
-        wave = schedule.settle(np.ones(len(wave.topics), np.int32), 101)
+        wave = schedule.settle(np.ones(8, np.int32), cost)
     assert moved == [8, 4, 2]
 
 
