@@ -151,7 +151,15 @@ def test_a_map_at_rest_stays_as_it_is(interests, rates, settled):
     assert report.at_rest
 
 
-def test_new_topics_are_placed_and_vanished_ones_dropped(spark, interests, rates, settled):
+def without(made: Interests, topic: int) -> Interests:
+    """The interests when nobody wants a topic, and nothing is published about it."""
+    people = np.repeat(np.arange(made.subscribers), np.diff(made.offsets))
+    left, rates = made.topics != topic, made.rates.copy()
+    rates[topic] = 0
+    return Interests.from_pairs(people[left], made.topics[left], rates)
+
+
+def test_new_topics_are_placed_and_vanished_ones_dropped(spark, made, interests, rates, settled):
     before = map_of(settled)
     gone, name = names()[0], names()[1]
     kept = settled.where(f"topic != '{name}'").union(
@@ -166,6 +174,10 @@ def test_new_topics_are_placed_and_vanished_ones_dropped(spark, interests, rates
         topic: before[topic] for topic in after if topic != name
     }
     assert len(report.waves) == 1
+    left, choices = without(made, 0), np.tile(channels_of(before), (K, 1))
+    choices[:, 1] = np.arange(K)
+    costs = [cost_of(left, channels) for channels in choices]
+    assert report.cost == costs[after[name]] == min(costs) < max(costs)
 
 
 @pytest.mark.parametrize("channels", [K - 2, K + 2])
