@@ -180,3 +180,20 @@ def test_messages_say_how_large_they_are():
 def test_an_aggregator_needs_something_to_vote_on():
     with pytest.raises(TopicError, match="a vote and a choice, not 1 and 0"):
         Aggregator(choices=0)
+
+
+def test_a_neighbour_says_what_is_its_to_say():
+    votes = np.array([0], np.int32)
+    sums, outcomes = Sums(votes, np.array([[0, 5]])), Outcomes(votes, votes)
+    poll = Aggregator(choices=2)
+    poll.neighbour_joined("above", up=True)
+    poll.neighbour_joined("below")
+    with pytest.raises(TopicError, match="Sums came from 'above', which is above"):
+        poll.handle("above", sums)
+    for message in (outcomes, Recount(votes)):
+        with pytest.raises(TopicError, match="came from 'below', which is below"):
+            poll.handle("below", message)
+        with pytest.raises(TopicError, match="'nobody' is not up"):
+            poll.handle_all([("below", sums), ("nobody", message)])
+    assert poll.totals.tolist() == [[0, 0]]
+    assert poll.handle_all([]) == []

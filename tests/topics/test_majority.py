@@ -146,6 +146,40 @@ def test_a_voter_without_votes_is_refused():
         SignVoter(votes=0)
 
 
+def test_a_link_that_is_up_already_does_not_join_again():
+    voter = SignVoter()
+    voter.set_input([1])
+    voter.neighbour_joined("west")
+    with pytest.raises(TopicError, match="'west' is up already"):
+        voter.neighbour_joined("west")
+    voter.neighbour_joined("east")
+    [(link, message)] = voter.handle("west", some_signs(-2))
+    assert (link, message.values.tolist()) == ("east", [-1])
+
+
+def some_signs(value: int, of: int = 1) -> Signs:
+    return Signs(np.array([0], np.int32), np.array([value]), of)
+
+
+def test_a_link_that_is_not_up_says_nothing_and_does_not_leave():
+    voter = SignVoter()
+    voter.set_input([1])
+    voter.neighbour_joined("west")
+    with pytest.raises(TopicError, match="'east' is not up"):
+        voter.handle_all([("west", some_signs(-2)), ("east", some_signs(-2))])
+    assert voter.sign()
+    with pytest.raises(TopicError, match="'east' is not up"):
+        voter.neighbour_left("east")
+    assert voter.handle_all([]) == []
+
+
+def test_a_neighbour_with_other_votes_is_refused():
+    voter = SignVoter(votes=200)
+    voter.neighbour_joined("west")
+    with pytest.raises(TopicError, match="'west' has 100 votes and this node 200"):
+        voter.handle("west", some_signs(1, of=100))
+
+
 @given(st.integers(-9, 9), st.integers(-9, 9), st.integers(-9, 9))
 def test_a_neighbour_hears_what_may_turn_its_sign(total, sent, received):
     shared = sent + received
@@ -203,15 +237,33 @@ def test_a_threshold_written_as_a_decimal_is_that_decimal():
     assert as_threshold(1) == 1
 
 
-@pytest.mark.parametrize("given_as", [0, -0.5, 1.5, "most", "1/0", float("nan"), 1e-20])
+@pytest.mark.parametrize("given_as", [0, -0.5, 1.5, "most", "1/0", float("nan"), np.inf])
 def test_a_threshold_that_is_no_share_is_refused(given_as):
     with pytest.raises(TopicError, match="above 0 and at most 1"):
         as_threshold(given_as)
 
 
-def test_a_threshold_with_an_endless_denominator_is_refused():
+@pytest.mark.parametrize("given_as", [Fraction(1, 1 << 50), 1e-20])
+def test_a_threshold_with_an_endless_denominator_is_refused(given_as):
     with pytest.raises(TopicError, match="denominator"):
-        as_threshold(Fraction(1, 1 << 50))
+        as_threshold(given_as)
+
+
+@given(st.integers(1, 10**7).flatmap(lambda n: st.tuples(st.integers(1, n), st.just(n))))
+def test_a_float_is_the_share_of_up_to_ten_million_nodes_that_it_stands_for(share):
+    assert as_threshold(share[0] / share[1]) == Fraction(*share)
+    assert as_threshold(np.float64(share[0]) / share[1]) == Fraction(*share)
+
+
+def test_a_support_of_exactly_the_threshold_is_a_majority_of_millions():
+    """With denominators of a million at most, as_threshold was above this share."""
+    threshold = as_threshold(1_249_999 / 2_500_001)
+    assert threshold.denominator * 1_249_999 >= threshold.numerator * 2_500_001
+
+
+@given(st.integers(1, 1000).flatmap(lambda n: st.tuples(st.integers(1, n), st.just(n))))
+def test_a_float_of_single_precision_is_the_share_of_up_to_a_thousand_nodes(share):
+    assert as_threshold(np.float32(share[0] / share[1])) == Fraction(*share)
 
 
 @given(arrays(np.int64, st.integers(1, 6), elements=st.integers(-3, 3)))

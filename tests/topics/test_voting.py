@@ -1,5 +1,6 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,9 +9,12 @@ from caddis.arrays import Floats, Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.lab.tree_simulator import TreeSimulator, a_round
 from caddis.lab.trees import eccentricities, random_binary_tree, random_tree
+from caddis.topics.aggregation import Aggregator
 from caddis.topics.links import Link, Sent
+from caddis.topics.measured_poll import MeasuredPoll
+from caddis.topics.vote_inputs import LARGEST
 from caddis.topics.vote_kernels import least, must_send, take_rest
-from caddis.topics.voting import LARGEST, Poll, Voter, Votes
+from caddis.topics.voting import Poll, Voter, Votes
 from tests.topics.adrift import Adrift, drifted
 from tests.topics.plain_voter import LiteralVoter, PlainVoter
 
@@ -285,16 +289,60 @@ def test_a_message_does_not_change_with_its_sender():
 @pytest.mark.parametrize(
     ("costs", "problem"),
     [
-        ([1.0, 2.0], "costs are whole numbers, not float64: choose a smaller unit"),
+        ([1.0, 2.0], "costs are whole numbers, not 1.0: choose a smaller unit"),
+        ([[1, None, 3], [1, 2, 3]], "costs are whole numbers, not None$"),
+        ([[True, False, True]] * 2, "costs are whole numbers, not True$"),
+        ([[1, 2, 3], [1, 2]], "costs are rows of the same length"),
         ([1, 2, 3], r"2 votes on 3 choices have costs of shape \(2, 3\), not \(3,\)"),
         ([[1, 2], [3, 4], [5, 6]], r"shape \(2, 3\), not \(3, 2\)"),
         ([[LARGEST + 1, 0, 0], [0, 0, 0]], "a cost is 1,099,511,627,777; the largest is 1,099,5"),
+        ([[0, 0, 2**70], [0, 0, 0]], "a cost is 1,180,591,.* choose a larger unit"),
+        ([[2**63, 0, -1], [0, 0, 0]], "a cost is 9,223,372,036,854,775,808; .* a larger unit"),
         ([[-(2**63), 0, 0], [0, 0, 0]], "a cost is 9,223,372,036,854,775,808"),
     ],
 )
 def test_costs_that_are_not_usable_are_refused(costs: list[int], problem: str):
     with pytest.raises(TopicError, match=problem):
         Voter(choices=3, votes=2).set_input(costs)
+
+
+@pytest.mark.parametrize("make", [Voter, Aggregator, partial(MeasuredPoll, changed_share=0.1)])
+@pytest.mark.parametrize("votes", [[True, False, True], [-1], [3], [0.5], [[0, 1]]])
+def test_votes_that_there_are_not_are_refused(make: Callable[[int, int], Poll], votes: list[int]):
+    poll = make(2, 3)
+    costs = np.zeros((len(votes), 2), np.int64)
+    with pytest.raises(TopicError, match=r"votes are named by their numbers, from 0 to 2, not by"):
+        poll.set_input(costs, np.array(votes))
+
+
+def test_no_votes_at_all_are_fine():
+    assert Voter(choices=2).set_input(np.zeros((0, 2), np.int64), np.zeros(0, np.int32)) == []
+
+
+@pytest.mark.parametrize("make", [Voter, Aggregator, partial(MeasuredPoll, changed_share=0.1)])
+def test_a_link_joins_and_leaves_once(make: Callable[[int, int], Poll]):
+    poll = make(2, 1)
+    with pytest.raises(TopicError, match="'west' is not up"):
+        poll.neighbour_left("west")
+    poll.neighbour_joined("west", up=True)
+    for up in (True, False):
+        with pytest.raises(TopicError, match="'west' is up already"):
+            poll.neighbour_joined("west", up=up)
+    poll.neighbour_left("west")
+    with pytest.raises(TopicError, match="'west' is not up"):
+        poll.neighbour_left("west")
+
+
+def test_what_comes_through_a_link_that_is_not_up_is_refused():
+    voter = Voter(choices=2)
+    voter.set_input([0, 1])
+    voter.neighbour_joined("west")
+    message = Votes(np.array([0], np.int32), np.array([[9, 0]]))
+    with pytest.raises(TopicError, match="'east' is not up"):
+        voter.handle_all([("west", message), ("east", message)])
+    assert voter.set_input([0, 1]) == []
+    assert voter.choice() == 0
+    assert voter.handle_all([]) == []
 
 
 @pytest.mark.parametrize(("choices", "votes"), [(0, 1), (1, 0)])

@@ -23,7 +23,9 @@ import numpy as np
 
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
+from caddis.topics.by_link import already_up, not_up
 from caddis.topics.links import Link, Sent
+from caddis.topics.vote_inputs import vote_numbers
 from caddis.topics.voting import Costs, checked_costs
 
 UNKNOWN = -1
@@ -132,7 +134,7 @@ class Aggregator:
 
     def note_input(self, costs: Costs, votes: Int32s | None = None) -> Int32s:
         """Let an input count in whatever is said next, without a word now; gives its votes."""
-        rows = np.asarray(range(len(self._own)) if votes is None else votes, np.int32)
+        rows = vote_numbers(votes, len(self._own))
         self._own[rows] = checked_costs(costs, len(rows), self._own.shape[1])
         self._open[rows] = True
         return rows
@@ -142,16 +144,20 @@ class Aggregator:
         if self._above:
             link = next(reversed(self._above))
             raise TopicError(f"only the root can have votes counted again: ask {link!r}, above")
-        rows = self._all() if votes is None else np.asarray(votes, np.int32)
+        rows = vote_numbers(votes, len(self._own))
         return self._ask_again(rows) + self._speak(rows)
 
     def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
         """A link came up: with `up`, one that leads to the root."""
+        if link in self._above or link in self._below:
+            raise already_up(link)
         (self._above if up else self._below)[link] = _End(*self._own.shape)
         return self._speak(self._all())
 
     def neighbour_left(self, link: Link) -> Sent:
         """A link went down, with all that came through it."""
+        if link not in self._above and link not in self._below:
+            raise not_up(link)
         (self._above if link in self._above else self._below).pop(link)
         return self._speak(self._all())
 
@@ -161,19 +167,33 @@ class Aggregator:
 
     def handle_all(self, heard: Sequence[tuple[Link, Sums | Outcomes | Recount]]) -> Sent:
         """Some neighbours had something to say: take it all in, then answer."""
+        if not heard:
+            return []
+        ends = [self._end(link, message) for link, message in heard]
         sent: Sent = []
-        for link, message in heard:
+        for end, (_, message) in zip(ends, heard, strict=True):
             if isinstance(message, Sums):
-                end = self._below[link]
                 end.sums[message.votes] = message.costs
                 end.summed[message.votes] = True
             elif isinstance(message, Outcomes):
-                self._above[link].outcomes[message.votes] = message.choices
+                end.outcomes[message.votes] = message.choices
             else:
-                self._above[link].summed[message.votes] = False
+                end.summed[message.votes] = False
                 sent += self._ask_again(message.votes)
         rows = np.unique(np.concatenate([message.votes for _, message in heard]))
         return sent + self._speak(rows)
+
+    def _end(self, link: Link, message: Sums | Outcomes | Recount) -> _End:
+        """Where a message counts: sums come from below, all else from above."""
+        if link not in self._above and link not in self._below:
+            raise not_up(link)
+        ends, other = self._above, "below"
+        if isinstance(message, Sums):
+            ends, other = self._below, "above"
+        if link not in ends:
+            kind = type(message).__name__
+            raise TopicError(f"{kind} came from {link!r}, which is {other}: let it join anew")
+        return ends[link]
 
     def _all(self) -> Int32s:
         return np.arange(len(self._own), dtype=np.int32)

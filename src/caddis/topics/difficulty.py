@@ -22,7 +22,7 @@ import numpy as np
 
 from caddis.arrays import Floats, Int64s
 from caddis.errors import TopicError
-from caddis.topics.voting import LARGEST
+from caddis.topics.vote_inputs import LARGEST
 
 DIFFICULTIES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 SHARES = (0.001, 0.01, 0.1, 1.0)

@@ -14,19 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from math import ceil
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
+from caddis.topics.by_link import ByLink
 from caddis.topics.links import Link, Sent
 from caddis.topics.majority_kernels import speak
-from caddis.topics.voting import LARGEST
+from caddis.topics.vote_inputs import LARGEST, vote_numbers, whole_numbers
 
-Threshold = Fraction | float | str
-Grown = TypeVar("Grown", Int64s, Bools)
+FLOATS = float, np.floating
+Threshold = Fraction | float | np.floating[Any] | str
 
 
 class Signs(NamedTuple):
@@ -63,13 +65,10 @@ class SignVoter:
     def __init__(self, votes: int = 1) -> None:
         if votes < 1:
             raise TopicError(f"a voter needs at least one vote, not {votes}")
-        self._links: dict[Link, int] = {}
+        self._said = ByLink(votes)
         self._own = np.zeros(votes, np.int64)
         self._open = np.zeros(votes, np.bool_)
         """By vote: whether this node has given its own value."""
-        self._received = np.zeros((0, votes), np.int64)
-        self._sent = np.zeros((0, votes), np.int64)
-        self._told = np.zeros((0, votes), np.bool_)
         self._signs = np.zeros(votes, np.bool_)
 
     @property
@@ -86,26 +85,19 @@ class SignVoter:
 
     def set_input(self, values: Sequence[int] | Int64s, votes: Int32s | None = None) -> Sent:
         """Give this node's own values: for all votes, or for some."""
-        rows = np.asarray(self._all() if votes is None else votes, np.int32)
+        rows = vote_numbers(votes, len(self._own))
         self._own[rows] = _checked(values, len(rows))
         self._open[rows] = True
         return self._speak(rows)
 
     def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:  # noqa: ARG002
         """A link came up. Voting knows no up and down."""
-        self._links[link] = len(self._links)
-        self._received = _with_one_more(self._received)
-        self._sent = _with_one_more(self._sent)
-        self._told = _with_one_more(self._told)
+        self._said.join(link)
         return self._speak(self._all())
 
     def neighbour_left(self, link: Link) -> Sent:
         """A link went down, with all that came through it."""
-        gone = self._links.pop(link)
-        self._links = {name: row - (row > gone) for name, row in self._links.items()}
-        self._received = np.delete(self._received, gone, axis=0)
-        self._sent = np.delete(self._sent, gone, axis=0)
-        self._told = np.delete(self._told, gone, axis=0)
+        self._said.leave(link)
         return self._speak(self._all())
 
     def handle(self, link: Link, message: Signs) -> Sent:
@@ -114,30 +106,42 @@ class SignVoter:
 
     def handle_all(self, heard: Sequence[tuple[Link, Signs]]) -> Sent:
         """Some neighbours know something new: take it all in, then answer."""
-        for link, message in heard:
-            self._received[self._links[link], message.votes] = message.values
+        if not heard:
+            return []
+        links = [self._row(link, message) for link, message in heard]
+        for row, (_, message) in zip(links, heard, strict=True):
+            self._said.received[row, message.votes] = message.values
         votes = np.concatenate([message.votes for _, message in heard])
         return self._speak(votes if len(heard) == 1 else np.unique(votes))
+
+    def _row(self, link: Link, message: Signs) -> int:
+        if message.of != len(self._own):
+            raise TopicError(
+                f"{link!r} has {message.of} votes and this node {len(self._own)}:"
+                " all nodes of a tree cast the same ones"
+            )
+        return self._said.row(link)
 
     def _all(self) -> Int32s:
         return np.arange(len(self._own), dtype=np.int32)
 
     def _speak(self, rows: Int32s) -> Sent:
         rows = rows[self._open[rows]]
-        due = speak(rows, self._own, self._received, self._sent, self._told, self._signs)
+        said = self._said
+        due = speak(rows, self._own, said.received, said.sent, said.told, self._signs)
         sent: Sent = []
-        for link, row in self._links.items():
+        for link, row in said.items():
             if due[row].any():
                 some = rows[due[row]]
-                sent.append((link, Signs(some, self._sent[row, some], len(self._own))))
+                sent.append((link, Signs(some, said.sent[row, some], len(self._own))))
         return sent
 
 
 def as_threshold(given: Threshold) -> Fraction:
     """A threshold as an exact fraction, above 0 and at most 1.
 
-    A float is what its shortest decimal says, and where that is long the nearest fraction with a
-    denominator of a million at most.
+    A float is the simplest fraction within four of its steps: of a share k/n of up to ten million
+    nodes, k/n itself. Floats of single precision are so for a thousand nodes only.
 
     >>> as_threshold("0.8"), as_threshold(0.8), as_threshold(2 / 3)
     (Fraction(4, 5), Fraction(4, 5), Fraction(2, 3))
@@ -146,11 +150,9 @@ def as_threshold(given: Threshold) -> Fraction:
     caddis.errors.TopicError: a threshold is a number above 0 and at most 1, such as 0.8, not '80%'
     """
     try:
-        fraction = Fraction(str(given))
-    except (ValueError, ZeroDivisionError):
+        fraction = _of_float(given) if isinstance(given, FLOATS) else Fraction(str(given))
+    except (ValueError, ArithmeticError):
         fraction = Fraction(0)
-    if isinstance(given, float) and fraction.denominator > LARGEST:
-        fraction = fraction.limit_denominator(1_000_000)
     if not 0 < fraction <= 1:
         raise TopicError(
             f"a threshold is a number above 0 and at most 1, such as 0.8, not {given!r}"
@@ -195,15 +197,21 @@ def winner(signs: Bools) -> int:
 
 
 def _checked(values: Sequence[int] | Int64s, votes: int) -> Int64s:
-    given = np.asarray(values)
-    if given.dtype.kind not in "iu" and given.size:
-        raise TopicError(f"values are whole numbers, not {given.dtype}: choose a smaller unit")
+    given = whole_numbers(values, "value")
     if given.shape != (votes,):
         raise TopicError(f"{votes} votes have {votes} values, not some of shape {given.shape}")
-    if given.size and not -LARGEST <= int(given.min()) <= int(given.max()) <= LARGEST:
-        raise TopicError(f"a value is beyond {LARGEST:,}: choose a larger unit")
-    return given.astype(np.int64)
+    return given
 
 
-def _with_one_more(rows: Grown) -> Grown:
-    return np.concatenate([rows, np.zeros((1, rows.shape[1]), rows.dtype)])
+def _of_float(given: float | np.floating[Any]) -> Fraction:
+    exact = Fraction(*given.as_integer_ratio())
+    near = 4 * Fraction(*np.spacing(given).as_integer_ratio())
+    return _simplest(exact - near, exact + near)
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction with the least denominator between two, by their continued fractions."""
+    whole = Fraction(ceil(low))
+    if whole <= high:
+        return whole
+    return whole - 1 + 1 / _simplest(1 / (high - whole + 1), 1 / (low - whole + 1))

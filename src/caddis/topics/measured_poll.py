@@ -22,6 +22,7 @@ from caddis.arrays import Bools, Int32s, Int64s
 from caddis.topics.aggregation import Aggregator, Outcomes, Recount, Sums, cheapest
 from caddis.topics.difficulty import choose_protocol, discriminability, moments
 from caddis.topics.links import Link, Sent
+from caddis.topics.vote_inputs import vote_numbers
 from caddis.topics.voting import Costs, Voter, Votes, checked_costs
 
 Message = Votes | Sums | Outcomes | Recount
@@ -85,7 +86,7 @@ class MeasuredPoll:
 
     def set_input(self, costs: Costs, votes: Int32s | None = None) -> Sent:
         """Say what each choice costs this node: in all votes, or in some."""
-        rows = np.asarray(range(len(self._open)) if votes is None else votes, np.int32)
+        rows = vote_numbers(votes, len(self._open))
         inputs = checked_costs(costs, len(rows), self._inputs.shape[1])
         measured = np.concatenate([inputs, moments(inputs, self._unit)], axis=1)
         first, voting = ~self._open[rows], self._voting[rows]
@@ -110,11 +111,15 @@ class MeasuredPoll:
         return self.handle_all([(link, message)])
 
     def handle_all(self, heard: Sequence[tuple[Link, Message]]) -> Sent:
-        """Some neighbours had something to say: take it all in, then answer."""
-        cast = [(link, message) for link, message in heard if isinstance(message, Votes)]
+        """Some neighbours had something to say: take it all in, then answer.
+
+        A vote that goes over begins with this node's own input, before it hears of others': the
+        less neighbours know of each other at first, the more may change later without a word.
+        """
         counted = [(link, message) for link, message in heard if not isinstance(message, Votes)]
-        sent = self._voter.handle_all(cast) if cast else []
-        return sent + self._followed(self._aggregator.handle_all(counted)) if counted else sent
+        cast = [(link, message) for link, message in heard if isinstance(message, Votes)]
+        sent = self._followed(self._aggregator.handle_all(counted)) if counted else []
+        return sent + self._voter.handle_all(cast) if cast else sent
 
     def _followed(self, sent: Sent) -> Sent:
         """Go by what the Aggregator says now: put inputs into votes that went over to voting."""
