@@ -8,11 +8,15 @@ the real ones, in rounds; all votes of a tree go on side by side. A vote is held
 the nodes draw their inputs anew, time and again. Figures are messages a node and vote: for the
 first vote, and for each change after it. Seeds are fixed, so a table is the same on any machine.
 `caddis.topics.difficulty` chooses by the figures of the default run.
+
+The last table has what a vote takes in all, with the polls that choose for themselves: a first one
+on a complete tree, and then changes of 1% of the inputs.
 """
 
 import argparse
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +28,7 @@ from caddis.lab.tree_simulator import TreeSimulator, a_round
 from caddis.lab.trees import complete_binary_tree, random_binary_tree
 from caddis.lab.vote_rounds import gaussian_costs
 from caddis.topics.aggregation import Aggregator
+from caddis.topics.measured_poll import MeasuredPoll
 from caddis.topics.voting import Poll, Voter
 
 DIFFICULTIES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
@@ -32,6 +37,9 @@ SHARES = {0.001: 20, 0.01: 6, 0.1: 3, 1.0: 2}
 FIRST = "first"
 PROTOCOLS: dict[str, Callable[[int, int], Poll]] = {"voting": Voter, "aggregation": Aggregator}
 Record = dict[str, str | float]
+IN_ALL = (0.01, 0.1, 0.5, 2.0)
+CHANGES = (20, 200)
+UNIT = 1 << 10
 
 
 def drawn(nodes: int, votes: int, difficulty: float, rng: np.random.Generator) -> Int64s:
@@ -92,6 +100,48 @@ def measured(shape: str, nodes: int, trees: int, votes: int) -> list[Record]:
     return rows
 
 
+def in_all(
+    make: Callable[[int, int], Poll], nodes: int, difficulty: float, votes: int, changes: int
+) -> float:
+    """Messages a node and vote of a first vote and changes of 1% after it, one by one."""
+    rng = np.random.default_rng(0)
+    polls = [make(3, votes) for _ in range(nodes)]
+    tree = TreeSimulator(polls, rng, a_round, parents=complete_binary_tree(nodes))
+    inputs = np.zeros((nodes, votes, 3), np.int64)
+    size = max(1, nodes // 100)
+    for change in range(changes + 1):
+        some = rng.choice(nodes, size, replace=False) if change else np.arange(nodes)
+        inputs[some] = drawn(len(some), votes, difficulty, rng)
+        for node in some.tolist():
+            tree.say(node, polls[node].set_input(inputs[node]))
+        tree.run()
+    check(polls, inputs)
+    return float(tree.messages.sum()) / nodes / votes
+
+
+def print_in_all(console: Console, nodes: int, votes: int) -> list[Record]:
+    """Each protocol's messages, and by how many times they are those of aggregation."""
+    title = f"a complete binary tree of {nodes:,} nodes: messages a node in all (÷ aggregation)"
+    table = Table(title=title, box=None, title_justify="left", pad_edge=False)
+    for name in ("d'(1,2)", "1% changes", "aggregation", "voting", "measured"):
+        table.add_column(name, justify="right", no_wrap=True)
+    rows: list[Record] = []
+    for difficulty in IN_ALL:
+        for changes in CHANGES:
+            measured = partial(MeasuredPoll, changed_share=0.01, changes=changes, unit=UNIT)
+            makes: dict[str, Callable[[int, int], Poll]]
+            makes = {"aggregation": Aggregator, "voting": Voter, "measured": measured}
+            found = {
+                name: in_all(make, nodes, difficulty, votes, changes)
+                for name, make in makes.items()
+            }
+            rows.append({"difficulty": difficulty, "changes": changes, **found})
+            ratios = [f"{one:.2f} ({one / found['aggregation']:.2f})" for one in found.values()]
+            table.add_row(f"{difficulty:g}", str(changes), *ratios)
+    console.print(table)
+    return rows
+
+
 def print_ratios(console: Console, shape: str, rows: Sequence[Record], nodes: int) -> None:
     title = f"{shape} binary trees of {nodes:,} nodes: messages a node, voting ÷ aggregation"
     table = Table(title=title, box=None, title_justify="left", pad_edge=False)
@@ -118,6 +168,7 @@ def main() -> None:
         rows = measured(shape, arguments.nodes, trees, votes)
         print_ratios(console, shape, rows, arguments.nodes)
         found += rows
+    found += print_in_all(console, arguments.nodes, votes)
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=1))
 
