@@ -1,11 +1,14 @@
 """Maps of topics to channels."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
+from caddis.topics import channel_map
 from caddis.topics.channel_map import ChannelMap
 
 CHANNELS = st.dictionaries(st.text(max_size=3), st.integers(0, 5), max_size=12)
@@ -77,6 +80,18 @@ def test_two_different_maps_of_one_version_are_refused():
         ChannelMap({"tea": 1}, 3).latest(ChannelMap({"tea": 2}, 3))
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "difference"),
+    [
+        (ChannelMap({"tea": 1}), ChannelMap({"tea": 1}, otherwise=4), "topics is None or 4;"),
+        (ChannelMap({"tea": 4}, otherwise=4), ChannelMap({}, otherwise=4), "different topics;"),
+    ],
+)
+def test_two_maps_of_one_version_may_differ_in_what_no_topic_shows(one, other, difference):
+    with pytest.raises(TopicError, match=difference):
+        one.latest(other)
+
+
 def test_other_topics_have_a_channel_if_the_map_gives_them_one():
     assert ChannelMap({"tea": 1}, otherwise=9).channel_of("rain") == 9
     with pytest.raises(TopicError, match=r"topic 'rain' is not in version 1 of the map$"):
@@ -90,6 +105,19 @@ def test_a_clustering_becomes_a_map():
         ChannelMap.from_arrays(["tea", "tea"], np.array([4, 0], np.int32))
 
 
+def test_whole_numbers_of_numpy_are_numbers():
+    seven = np.int32(7)
+    one = ChannelMap({"tea": seven}, np.int64(3), otherwise=np.uint8(9))
+    assert one == ChannelMap({"tea": 7}, 3, otherwise=9)
+    assert ChannelMap.from_json(one.to_json()) == one
+    after = one.with_channels({"rain": np.int64(2)})
+    assert after.to_json() == '{"channels":{"rain":2,"tea":7},"otherwise":9,"version":4}'
+    with pytest.raises(TopicError, match="a channel is a whole number from 0 up, not np.int32"):
+        ChannelMap({"tea": -seven})
+    with pytest.raises(TopicError, match="a channel is a whole number from 0 up, not np.True_"):
+        ChannelMap({"tea": np.True_})  # type: ignore[dict-item]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -101,6 +129,9 @@ def test_a_clustering_becomes_a_map():
         ('{"channels": {}, "version": 1.5}', "a map's version is a whole number"),
         ('{"channels": {}, "otherwise": -2}', "the channel of all other topics is"),
         ('{"channels": {}, "colour": 1}', "a channel map has no 'colour'"),
+        (f'{{"channels": {{"tea": {"1" * 5_000}}}}}', "no channel map: Exceeds the limit"),
+        ("[" * 100_000, "no channel map: maximum recursion"),
+        (b'{"channels": {"th\xe9": 1}}', "no channel map: 'utf-8' codec"),
     ],
 )
 def test_a_text_that_is_no_map_is_refused(text, reason):
@@ -111,6 +142,24 @@ def test_a_text_that_is_no_map_is_refused(text, reason):
 def test_a_topic_is_a_text():
     with pytest.raises(TopicError, match="a topic is a text, not 7"):
         ChannelMap({7: 1})  # type: ignore[dict-item]
+    for one in (7, ["tea"]):
+        with pytest.raises(TopicError, match="a topic is a text, not "):
+            ChannelMap({"tea": 1}, otherwise=9).channel_of(one)
+
+
+def test_an_unknown_topic_is_compared_with_few(monkeypatch):
+    compared = []
+
+    def note(_topic: str, alike: Iterable[str], n: int) -> list[str]:
+        compared.extend(alike)
+        return compared[:n]
+
+    monkeypatch.setattr(channel_map, "get_close_matches", note)
+    one = ChannelMap({f"topic {number}": 0 for number in range(50_000)} | {"tea": 0})
+    with pytest.raises(TopicError, match="did you mean"):
+        one.channel_of("topic 5OO")
+    assert len(compared) == channel_map.COMPARED
+    assert "tea" not in compared
 
 
 def test_a_map_says_what_it_is():
