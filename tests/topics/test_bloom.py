@@ -95,6 +95,15 @@ def test_filters_of_different_hashing_do_not_unite():
         BloomFilter(50, 3).union(BloomFilter(50, 3, b"x"))
 
 
+@pytest.mark.parametrize("single", ["jazz", b"jazz"])
+def test_a_single_element_is_not_taken_apart(single):
+    held = BloomFilter(50, 3)
+    for take in (held.add, held.contains, lambda one: BloomFilter(50, 3, elements=one)):
+        with pytest.raises(TopicError, match=r"such as \[b?'jazz'\], not as b?'jazz'"):
+            take(single)
+    assert not held.ones.any()
+
+
 @pytest.mark.parametrize(("bits", "hashes"), [(0, 3), (50, 0), (1 << 31, 3)])
 def test_a_filter_of_no_size_is_refused(bits, hashes):
     with pytest.raises(TopicError, match="needs a bit and a hash"):

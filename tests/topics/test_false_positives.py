@@ -24,12 +24,17 @@ from caddis.topics.false_positives import (
 )
 
 
+def near(figure: float, rel: float = 0.01) -> object:
+    """However small it is: pytest takes all below 1e-12 for the same."""
+    return pytest.approx(figure, rel=rel, abs=0)
+
+
 @pytest.mark.parametrize(
-    ("bits", "per_bit", "per_element"), [(50, 0.0256, 1.7e-5), (100, 5.26e-30, 1.5e-88)]
+    ("bits", "per_bit", "per_element"), [(50, 0.0256, 1.68e-5), (100, 5.26e-30, 1.46e-88)]
 )
 def test_the_papers_figures_are_bounds_for_a_bit(bits, per_bit, per_element):
-    assert aggregation_bound_per_bit(1000, 20, 3, bits, "0.8") == pytest.approx(per_bit, rel=0.01)
-    assert aggregation_bound(1000, 20, 3, bits, "0.8") == pytest.approx(per_element, rel=0.03)
+    assert aggregation_bound_per_bit(1000, 20, 3, bits, "0.8") == near(per_bit)
+    assert aggregation_bound(1000, 20, 3, bits, "0.8") == near(per_element)
 
 
 def test_there_is_no_bound_where_bits_are_set_as_often_as_the_threshold_asks():
@@ -39,7 +44,7 @@ def test_there_is_no_bound_where_bits_are_set_as_often_as_the_threshold_asks():
 
 
 def test_beyond_the_theorems_epsilon_another_bound_holds():
-    assert aggregation_bound_per_bit(50, 1, 1, 100, "0.8") == pytest.approx(2.0**-40)
+    assert aggregation_bound_per_bit(50, 1, 1, 100, "0.8") == near(2.0**-40, rel=1e-9)
 
 
 @given(st.integers(1, 60), st.integers(1, 10), st.integers(1, 4), st.integers(5, 200))
@@ -51,7 +56,7 @@ def test_the_tail_is_the_sum_over_all_counts(nodes, elements, hashes, bits):
         for count in range(least, nodes + 1)
     )
     tail = aggregation_tail_per_bit(nodes, elements, hashes, bits, "0.8")
-    assert tail == pytest.approx(plain, rel=1e-6)
+    assert tail == near(plain, rel=1e-6)
     assert tail <= aggregation_bound_per_bit(nodes, elements, hashes, bits, "0.8") * (1 + 1e-9)
 
 
@@ -63,7 +68,7 @@ def test_figure_1_falls_with_bits_and_thresholds():
     assert (np.diff(figure.bound, axis=0) <= 0).all()
     assert (np.diff(figure.bound, axis=1) <= 0).all()
     at_50 = figure.bound_per_bit[0, list(figure.bits).index(50)]
-    assert at_50 == pytest.approx(0.0256, rel=0.01)
+    assert at_50 == near(0.0256)
 
 
 def test_popular_bits_are_those_that_enough_nodes_set():
@@ -126,6 +131,50 @@ def test_as_many_bits_as_a_rate_asks_for_are_enough_and_few_fewer_are_not():
 
     assert rate(bits) < 0.012
     assert rate(int(bits * 0.85)) > 0.01
+
+
+def test_nodes_that_hold_nothing_make_no_bit_popular():
+    assert aggregation_bound(1000, 0, 3, 50, "0.8") == 0
+    assert aggregation_tail_per_bit(1000, 0, 3, 50, "0.8") == 0
+
+
+@pytest.mark.parametrize(
+    ("nodes", "elements", "hashes", "bits", "problem"),
+    [
+        (1000, 20, 0, 50, "a bit and a hash, not 50 and 0"),
+        (1000, 20, 3, 0, "a bit and a hash, not 0 and 3"),
+        (1000, -1, 3, 50, "no element or some, not -1"),
+        (0, 20, 3, 50, "needs a node, not 0"),
+    ],
+)
+def test_sizes_that_mean_nothing_are_refused(nodes, elements, hashes, bits, problem):
+    for ask in (aggregation_bound, aggregation_tail_per_bit):
+        with pytest.raises(TopicError, match=problem):
+            ask(nodes, elements, hashes, bits, "0.8")
+    if elements > 0:
+        with pytest.raises(TopicError, match=problem):
+            rng = np.random.default_rng(0)
+            expected_false_positives([0.1], bits, hashes, "0.8", nodes, rng)
+
+
+@pytest.mark.parametrize("support", [1.7, -0.2, np.nan])
+def test_a_support_that_is_no_share_is_refused(support):
+    with pytest.raises(TopicError, match="shares of the nodes, from 0 to 1"):
+        expected_false_positives([0.1, support], 50, 3, "0.8", 100, np.random.default_rng(0))
+    with pytest.raises(TopicError, match="shares of the nodes, from 0 to 1"):
+        bits_for([0.1, support], 3, "0.5", 100, 0.1)
+
+
+def test_supports_may_be_a_list():
+    supports = [0.9, 0.2, 0.1]
+    expected = [
+        expected_false_positives(given_as, 50, 3, "0.8", 100, np.random.default_rng(0)).tolist()
+        for given_as in (supports, np.array(supports))
+    ]
+    assert expected[0] == expected[1]
+    assert bits_for(supports, 3, "0.5", 100, 0.1) == bits_for(
+        np.array(supports), 3, "0.5", 100, 0.1
+    )
 
 
 @pytest.mark.parametrize(("supports", "rate"), [([0.1], 0.0), ([0.1], 1.0), ([0.9], 0.1)])

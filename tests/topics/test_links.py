@@ -1,7 +1,16 @@
 import pytest
 
 from caddis.errors import TopicError
-from caddis.topics.links import CLOCK, Link, Links, Packet, Sent, Wake
+from caddis.topics.links import (
+    CLOCK,
+    MOST_PACKETS,
+    MOST_STRANGERS,
+    Link,
+    Links,
+    Packet,
+    Sent,
+    Wake,
+)
 
 
 class Diary:
@@ -97,12 +106,61 @@ def test_early_packets_do_not_pile_up():
     links.join("west", 0)
     for epoch in range(1, 100):
         links.handle("west", packet(epoch, f"of {epoch}"))
-    assert [len(kept) for kept in links._early.values()] == [1]
+    assert [len(kept.packets) for kept in links._early.values()] == [1]
     links.join("west", 98)
     assert heard_from(links) == []
     links.join("west", 99)
     assert heard_from(links) == ["of 99"]
     assert not links._early
+
+
+def test_a_link_that_missed_early_packets_comes_up_in_a_later_epoch():
+    links = Links(Diary())
+    for number in range(3 * MOST_PACKETS):
+        links.handle("west", packet(1, str(number)))
+        assert len(links._early["west"].packets) <= MOST_PACKETS
+    with pytest.raises(TopicError, match="'west' before it was up in epoch 1 than is kept"):
+        links.join("west", 1)
+    assert links.node.lines == []  # type: ignore[attr-defined]
+    links.join("west", 2)
+    links.handle("west", packet(2, "new"))
+    assert heard_from(links) == ["new"]
+
+
+def test_as_many_early_packets_as_are_kept_are_heard():
+    links = Links(Diary())
+    for number in range(MOST_PACKETS):
+        links.handle("west", packet(1, str(number)))
+    links.join("west", 1)
+    assert heard_from(links) == [str(number) for number in range(MOST_PACKETS)]
+
+
+def test_links_that_were_never_up_do_not_pile_up():
+    links = Links(Diary())
+    links.join("known", 1)
+    for number in range(2 * MOST_STRANGERS):
+        links.handle(number, packet(5, "early"))
+    assert len(links._early) == MOST_STRANGERS
+    links.handle("known", packet(2, "early"))
+    links.join("known", 2)
+    assert heard_from(links, "known") == ["early"]
+    links.join(0, 5)
+    with pytest.raises(TopicError, match="let it come up in a later one"):
+        links.join(MOST_STRANGERS, 5)
+    links.join(MOST_STRANGERS, 6)
+    links.handle("new", packet(5, "there is room again"))
+    links.join("new", 5)
+    assert heard_from(links, "new") == ["there is room again"]
+
+
+def test_a_packet_far_ahead_is_believed_until_the_link_gets_there():
+    links = Links(Diary())
+    links.join("west", 1)
+    links.handle("west", packet(10**9, "forged"))
+    links.handle("west", packet(1, "unheard"))
+    links.join("west", 10**9 + 1)
+    links.handle("west", packet(10**9 + 1, "heard"))
+    assert heard_from(links) == ["heard"]
 
 
 def test_nothing_of_a_link_is_heard_once_the_other_end_is_known_to_be_in_a_later_one():

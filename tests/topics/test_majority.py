@@ -257,8 +257,8 @@ def test_a_float_is_the_share_of_up_to_ten_million_nodes_that_it_stands_for(shar
 
 def test_a_support_of_exactly_the_threshold_is_a_majority_of_millions():
     """With denominators of a million at most, as_threshold was above this share."""
-    threshold = as_threshold(1_249_999 / 2_500_001)
-    assert threshold.denominator * 1_249_999 >= threshold.numerator * 2_500_001
+    threshold = as_threshold(1_666_667 / 2_500_001)
+    assert threshold.denominator * 1_666_667 >= threshold.numerator * 2_500_001
 
 
 @given(st.integers(1, 1000).flatmap(lambda n: st.tuples(st.integers(1, n), st.just(n))))

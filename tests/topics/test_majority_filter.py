@@ -13,6 +13,7 @@ from caddis.lab.tree_simulator import TreeSimulator
 from caddis.topics.bloom import BloomFilter
 from caddis.topics.false_positives import popular_bits
 from caddis.topics.links import Links
+from caddis.topics.majority import Signs
 from caddis.topics.majority_filter import LevelSigns, MajorityCascade, MajorityFilter
 from tests.topics.changing_trees import grown, shake
 
@@ -184,6 +185,50 @@ def test_what_falls_at_an_early_level_leaves_the_later_ones():
     tree.leave(0, 2)
     tree.run()
     assert [nodes[0].level("blues"), nodes[1].level("blues")] == [1, 0]
+
+
+def test_what_an_early_level_lets_through_once_a_neighbour_left_enters_the_later_ones():
+    node = MajorityCascade(["0.6", "0.8"], 100, 3)
+    node.set_elements(["blues"])
+    other = MajorityCascade(["0.6", "0.8"], 100, 3)
+    other.set_elements([])
+    node.neighbour_joined("other")
+    node.handle_all([("other", message) for _, message in other.neighbour_joined("node")])
+    assert node.level("blues") == 0
+    assert not node.filters[1].input.contains(["blues"]).any()
+    node.neighbour_left("other")
+    assert node.level("blues") == 2
+
+
+def test_levels_hash_by_keys_of_their_own():
+    nodes = [MajorityCascade(["0.2", "0.4", "0.6"], 1 << 20, 3, key) for key in (b"", b"x")]
+    places = [tuple(one.hashing.positions("jazz")) for node in nodes for one in node.filters]
+    assert len(set(places)) == 6
+
+
+@pytest.mark.parametrize("make", [MajorityFilter, lambda *size: MajorityCascade(["1"], *size[:2])])
+def test_a_single_element_is_not_taken_apart(make):
+    node = make(64, 3, "0.5")
+    with pytest.raises(TopicError, match=r"such as \['jazz'\], not as 'jazz'"):
+        node.set_elements("jazz")
+
+
+@pytest.mark.parametrize("level", [-1, 1, 7])
+def test_a_neighbour_with_other_levels_is_refused(level):
+    node = MajorityCascade(["0.2"], 10, 1)
+    node.neighbour_joined("west")
+    signs = Signs(np.array([0], np.int32), np.array([1]), 10)
+    with pytest.raises(TopicError, match=f"level {level}, and this node's last is 0"):
+        node.handle("west", LevelSigns(level, signs))
+
+
+def test_a_neighbour_with_another_size_is_refused():
+    one, other = MajorityFilter(200, 3, "0.5"), MajorityFilter(100, 3, "0.5")
+    one.neighbour_joined("other")
+    other.set_elements(["jazz"])
+    [(_, message)] = other.neighbour_joined("one")
+    with pytest.raises(TopicError, match="'other' has 100 votes and this node 200"):
+        one.handle("other", message)
 
 
 def test_a_node_without_a_set_of_its_own_says_nothing():

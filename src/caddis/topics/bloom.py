@@ -50,7 +50,7 @@ class Hashing:
 
     def positions_of(self, elements: Iterable[Element]) -> Int32s:
         """By element: its places."""
-        digests = [self._digest(element) for element in elements]
+        digests = [self._digest(element) for element in listed(elements)]
         places = np.frombuffer(b"".join(digests), "<u8")
         rows = places.reshape(len(digests), self._blocks * PLACES_IN_A_DIGEST)
         return (rows[:, : self.hashes] % np.uint64(self.bits)).astype(np.int32)
@@ -68,6 +68,20 @@ class Hashing:
             ).digest()
             for block in range(self._blocks)
         )
+
+
+def listed(elements: Iterable[Element]) -> list[Element]:
+    """Many elements; a single one, which would be taken apart, is refused.
+
+    >>> listed("jazz")
+    Traceback (most recent call last):
+    caddis.errors.TopicError: elements come as a list or a set, such as ['jazz'], not as 'jazz'
+    """
+    if isinstance(elements, str | bytes):
+        raise TopicError(
+            f"elements come as a list or a set, such as [{elements!r}], not as {elements!r}"
+        )
+    return list(elements)
 
 
 class BloomFilter:

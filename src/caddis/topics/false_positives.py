@@ -18,6 +18,7 @@ from math import ceil, exp, log
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import bdtrc
 
 from caddis.arrays import Bools, Floats, Int32s, Int64s
@@ -33,6 +34,9 @@ SURE = 50.0
 
 def share_of_ones(elements: float, hashes: int, bits: int) -> float:
     """The probability that a bit of one node's filter is set."""
+    _check_sizes(bits, hashes)
+    if not elements >= 0:
+        raise TopicError(f"a node holds no element or some, not {elements}")
     return 1 - exp(-hashes * elements / bits)
 
 
@@ -50,6 +54,9 @@ def aggregation_bound_per_bit(
     '5.3e-30'
     """
     share, reached = share_of_ones(elements, hashes, bits), float(as_threshold(threshold))
+    _check_nodes(nodes)
+    if share == 0:
+        return 0.0
     epsilon = reached / share - 1
     if epsilon <= 0:
         return 1.0
@@ -77,6 +84,7 @@ def aggregation_tail_per_bit(
     >>> f"{aggregation_tail_per_bit(1000, 20, 3, 50, '0.8'):.1e}"
     '2.8e-13'
     """
+    _check_nodes(nodes)
     share = share_of_ones(elements, hashes, bits)
     return float(bdtrc(ceil(as_threshold(threshold) * nodes) - 1, nodes, share))
 
@@ -123,7 +131,7 @@ def popular_bits(interests: Bools, places: Int32s, bits: int, threshold: Thresho
 
 
 def expected_false_positives(
-    supports: Floats,
+    supports: npt.ArrayLike,
     bits: int,
     hashes: int,
     threshold: Threshold,
@@ -136,7 +144,8 @@ def expected_false_positives(
     Interests in different elements are taken as independent, hash functions as random. Elements
     with the same number of holders fare alike, so one of each such kind is looked at.
     """
-    needed = ceil(as_threshold(threshold) * nodes)
+    _check_sizes(bits, hashes)
+    supports, needed = _shares(supports, nodes), ceil(as_threshold(threshold) * nodes)
     holders = np.rint(supports * nodes).astype(np.int64)
     popular = holders >= needed
     loads = np.where(popular, SURE, -np.log1p(-np.where(popular, 0, supports)))
@@ -154,11 +163,17 @@ def expected_false_positives(
 
 
 def bits_for(
-    supports: Floats, hashes: int, threshold: Threshold, nodes: int, rate: float, seed: int = 0
+    supports: npt.ArrayLike,
+    hashes: int,
+    threshold: Threshold,
+    nodes: int,
+    rate: float,
+    seed: int = 0,
 ) -> int:
     """About the fewest bits, to within 2%, with which at most this share of the unpopular
     elements seems popular.
     """
+    supports = _shares(supports, nodes)
     unpopular = np.rint(supports * nodes) < as_threshold(threshold) * nodes
     if not 0 < rate < 1 or not unpopular.any():
         raise TopicError(f"a rate above 0 and below 1 of some unpopular elements, not {rate}")
@@ -176,6 +191,24 @@ def bits_for(
         middle = (least + most) // 2
         least, most = (least, middle) if is_enough(middle) else (middle, most)
     return most
+
+
+def _shares(supports: npt.ArrayLike, nodes: int) -> Floats:
+    _check_nodes(nodes)
+    shares = np.asarray(supports, np.float64)
+    if shares.ndim != 1 or not ((shares >= 0) & (shares <= 1)).all():
+        raise TopicError(f"supports are shares of the nodes, from 0 to 1, not {supports}")
+    return shares
+
+
+def _check_sizes(bits: int, hashes: int) -> None:
+    if bits < 1 or hashes < 1:
+        raise TopicError(f"a filter needs a bit and a hash, not {bits} and {hashes}")
+
+
+def _check_nodes(nodes: int) -> None:
+    if nodes < 1:
+        raise TopicError(f"a vote needs a node, not {nodes}")
 
 
 def _loads_of_bits(loads: Floats, places: Int64s, bits: int) -> Floats:

@@ -7,7 +7,11 @@ that builds the tree numbers them, upwards for each pair of nodes, and tells bot
 stands between it and a node and marks what leaves with the link's epoch. Of what arrives it drops
 all that is not of the latest epoch that it knows of, be it from that layer or from a packet, and
 keeps what comes from one that this end has not been told of yet. Within an epoch a transport
-delivers all messages, in order; nothing else is asked of it.
+delivers all messages, in order; nothing else is asked of it. So where more came early than is kept,
+this end has missed some, and the link has to come up in a later epoch.
+
+Packets are believed: one with a number far ahead deafens this end of its link until the tree's
+layer gets there. A transport is to deliver those of nodes only that may take part in votes.
 
 Whatever a node has to say through a link at one time leaves in one packet.
 """
@@ -19,6 +23,11 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from caddis.errors import TopicError
+
+MOST_PACKETS = 1_000
+"""How many packets are kept of a link that is not up in their epoch yet."""
+MOST_STRANGERS = 10_000
+"""How many links that were never up here may have such packets."""
 
 Link = Hashable
 """The name of the neighbour that it leads to."""
@@ -75,6 +84,21 @@ class Packet(NamedTuple):
     messages: tuple[Any, ...]
 
 
+class _Early:
+    """What came through a link in an epoch that this end was not told of yet."""
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.packets: list[Packet] = []
+        self.missed = False
+
+    def keep(self, packet: Packet) -> None:
+        if len(self.packets) == MOST_PACKETS:
+            self.packets, self.missed = [], True
+        if not self.missed:
+            self.packets.append(packet)
+
+
 class Links:
     """A node behind its links, for whoever drives it.
 
@@ -94,20 +118,30 @@ class Links:
         self._up: set[Link] = set()
         self._epochs: dict[Link, int] = {}
         """By link, up or down: the last epoch that this end was told of."""
-        self._early: dict[Link, list[Packet]] = {}
+        self._early: dict[Link, _Early] = {}
         """By link: what was sent in a later one, the latest that was heard of."""
+        self._strangers: set[Link] = set()
+        """Those of them that were never up."""
+        self._missed = -1
+        """The latest epoch of strangers that were too many to keep."""
 
     def join(self, link: Link, epoch: int, *, up: bool = False) -> Sent:
         """A link came up, in an epoch later than those before."""
         if epoch <= self._epochs.get(link, epoch - 1):
             before = self._epochs[link]
             raise TopicError(f"the link to {link!r} had epoch {before}: {epoch} is not a later one")
+        if self._has_missed(link, epoch):
+            raise TopicError(
+                f"more came through the link to {link!r} before it was up in epoch {epoch} than is"
+                " kept: let it come up in a later one"
+            )
         said = self.node.neighbour_left(link) if link in self._up else []
         self._up.add(link)
         self._epochs[link] = epoch
+        self._strangers.discard(link)
         said += self.node.neighbour_joined(link, up=up)
-        if link in self._early and self._early[link][0].epoch <= epoch:
-            said += self._hear([(link, packet) for packet in self._early.pop(link)])
+        if link in self._early and self._early[link].epoch <= epoch:
+            said += self._hear([(link, packet) for packet in self._early.pop(link).packets])
         return self.send(said)
 
     def leave(self, link: Link) -> Sent:
@@ -149,14 +183,28 @@ class Links:
 
     def _is_of_now(self, link: Link, packet: Packet) -> bool:
         """Whether a packet is of the link that is up; one that is of a later link is kept."""
-        told = self._epochs.get(link, packet.epoch - 1)
-        early = self._early.get(link, [])
-        latest = early[0].epoch if early else told
-        if packet.epoch > latest:
-            self._early[link] = [packet]
+        early, told = self._early.get(link), self._epochs.get(link)
+        latest = early.epoch if early else told
+        if latest is None or packet.epoch > latest:
+            self._begin_early(link, packet)
         elif early and packet.epoch == latest:
-            early.append(packet)
-        return packet.epoch == told == latest and link in self._up
+            early.keep(packet)
+        return early is None and packet.epoch == told and link in self._up
+
+    def _begin_early(self, link: Link, packet: Packet) -> None:
+        if link not in self._epochs and link not in self._strangers:
+            if len(self._strangers) == MOST_STRANGERS:
+                self._missed = max(self._missed, packet.epoch)
+                return
+            self._strangers.add(link)
+        self._early[link] = _Early(packet.epoch)
+        self._early[link].keep(packet)
+
+    def _has_missed(self, link: Link, epoch: int) -> bool:
+        """Whether packets of a link's new epoch may have come that are not kept."""
+        if link in self._early:
+            return self._early[link].missed and self._early[link].epoch == epoch
+        return link not in self._epochs and epoch <= self._missed
 
     def _handle_each(self, heard: Iterable[tuple[Link, Any]]) -> Sent:
         said: Sent = []

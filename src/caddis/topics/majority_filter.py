@@ -22,7 +22,7 @@ import numpy as np
 
 from caddis.arrays import Bools, Int32s
 from caddis.errors import TopicError
-from caddis.topics.bloom import BloomFilter, Element, Hashing
+from caddis.topics.bloom import BloomFilter, Element, Hashing, listed
 from caddis.topics.links import Link, Sent
 from caddis.topics.majority import Signs, SignVoter, Threshold, as_threshold, majority_input
 
@@ -143,7 +143,7 @@ class MajorityCascade:
 
     def set_elements(self, elements: Iterable[Element]) -> Sent:
         """Say which elements this node holds."""
-        held = list(elements)
+        held = listed(elements)
         self._places = [one.hashing.positions_of(held) for one in self.filters]
         return self._pass_on()
 
@@ -167,12 +167,21 @@ class MajorityCascade:
 
     def handle_all(self, heard: Sequence[tuple[Link, LevelSigns]]) -> Sent:
         """Some neighbours know something new of some bits of some levels."""
+        for link, message in heard:
+            self._check_level(link, message.level)
         said: Sent = []
         for level, one in enumerate(self.filters):
             of_level = [(link, message.signs) for link, message in heard if message.level == level]
             if of_level:
                 said += _labelled(level, one.handle_all(of_level))
         return said + self._pass_on()
+
+    def _check_level(self, link: Link, level: int) -> None:
+        if not 0 <= level < len(self.filters):
+            raise TopicError(
+                f"{link!r} votes on level {level}, and this node's last is {len(self.filters) - 1}:"
+                " all nodes of a tree use the same thresholds"
+            )
 
     def _pass_on(self) -> Sent:
         """Give each filter what the one before lets through."""
