@@ -152,8 +152,8 @@ def test_sizes_that_mean_nothing_are_refused(nodes, elements, hashes, bits, prob
         with pytest.raises(TopicError, match=problem):
             ask(nodes, elements, hashes, bits, "0.8")
     if elements > 0:
+        rng = np.random.default_rng(0)
         with pytest.raises(TopicError, match=problem):
-            rng = np.random.default_rng(0)
             expected_false_positives([0.1], bits, hashes, "0.8", nodes, rng)
 
 

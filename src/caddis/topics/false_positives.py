@@ -197,7 +197,7 @@ def _shares(supports: npt.ArrayLike, nodes: int) -> Floats:
     _check_nodes(nodes)
     shares = np.asarray(supports, np.float64)
     if shares.ndim != 1 or not ((shares >= 0) & (shares <= 1)).all():
-        raise TopicError(f"supports are shares of the nodes, from 0 to 1, not {supports}")
+        raise TopicError(f"supports are shares of the nodes, from 0 to 1, not {shares}")
     return shares
 
 
