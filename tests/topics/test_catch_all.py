@@ -1,6 +1,8 @@
 """The catch-all: bounded buckets for unpopular topics."""
 
 from collections import Counter
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
-from caddis.topics.catch_all import MERGE, catch_all, next_map, popular_topics
+from caddis.topics.catch_all import (
+    MERGE,
+    catch_all,
+    next_map,
+    popular_by_levels,
+    popular_topics,
+    popularity_steps,
+)
+from caddis.topics.channel_map import ChannelMap
+from caddis.topics.interests import integer_rates
+from caddis.topics.majority_filter import MajorityCascade
 
 BOUND = 20
 RATES = st.dictionaries(st.integers(0, 40).map(str), st.integers(0, 25), max_size=30)
@@ -96,6 +108,15 @@ def test_buckets_are_about_as_many_as_needed():
     assert len(set(catch_all(rates, 1_000, 0).values())) < 1.05 * needed
 
 
+def test_rates_may_come_from_an_array():
+    numbers, _ = integer_rates(np.array([0.5, 2.5, 3.0]))
+    rates = dict(zip(["tea", "rain", "wind"], numbers, strict=True))
+    five: Any = np.int32(5)
+    places = catch_all(rates, five + 1, five, {"wind": five + 2})
+    assert places == {"tea": 5, "rain": 5, "wind": 7}
+    assert {type(number) for number in places.values()} == {int}
+
+
 @pytest.mark.parametrize("rate", [-1, 0.5, True])
 def test_rates_are_whole_numbers(rate):
     with pytest.raises(TopicError, match="topic 'tea': a rate is a whole number"):
@@ -103,8 +124,12 @@ def test_rates_are_whole_numbers(rate):
 
 
 def test_a_bound_is_more_than_nothing():
-    with pytest.raises(TopicError, match="buckets hold 1 or more"):
-        catch_all({}, 0, 0)
+    bounds: list[Any] = [0, -3, float("nan"), float("inf"), 2.5, True]
+    for bound in bounds:
+        with pytest.raises(TopicError, match="buckets hold a whole number from 1 up, not"):
+            catch_all({}, bound, 0)
+    with pytest.raises(TopicError, match="the first bucket is a whole number from 0 up, not -1"):
+        catch_all({}, 1, -1)
 
 
 # -- who is popular
@@ -124,6 +149,37 @@ def test_the_lower_threshold_is_a_share():
         popular_topics({}, 0.1, leave=1.2)
 
 
+@pytest.mark.parametrize("threshold", [0.1, "0.1", "1/10", Fraction(1, 10), np.float64(0.1)])
+def test_at_either_threshold_a_topic_is_popular(threshold):
+    assert popular_topics({"tea": 0.1, "rain": 0.0999}, threshold) == {"tea"}
+    supports = {"tea": 0.08, "rain": 0.0799, "wind": 0.08}
+    assert popular_topics(supports, threshold, before={"tea", "rain"}) == {"tea"}
+
+
+@given(st.integers(1, 999), st.integers(1, 999), st.integers(1, 99))
+def test_shares_are_compared_without_the_errors_of_floats(wanted, subscribers, percent):
+    wanted = min(wanted, subscribers)
+    high, low = wanted * 100 >= percent * subscribers, wanted * 500 >= 4 * percent * subscribers
+    supports = {"tea": wanted / subscribers}
+    assert bool(popular_topics(supports, percent / 100)) == high
+    assert bool(popular_topics(supports, percent / 100, before={"tea"})) == low
+
+
+def test_supports_may_be_numbers_of_subscribers():
+    supports: dict[str, Any] = {"tea": 40, "rain": np.int64(39), "wind": 32.0, "fog": 31, "hail": 0}
+    assert popular_topics(supports, 40) == {"tea"}
+    assert popular_topics(supports, 0.1 * 400, before=supports) == {"tea", "rain", "wind"}
+    assert popular_topics({"tea": 3}, 0.1 * 30) == {"tea"}
+
+
+@pytest.mark.parametrize("support", [-1, float("nan"), float("inf"), "many", True, None])
+def test_a_support_is_a_share_or_a_number(support):
+    with pytest.raises(TopicError, match="the support of topic 'tea' is a share from 0 to 1 or a"):
+        popular_topics({"tea": support}, 0.1)
+    with pytest.raises(TopicError, match="the threshold is a share from 0 to 1 or a number"):
+        popular_topics({}, support)
+
+
 # -- both together
 
 
@@ -137,3 +193,69 @@ def test_the_next_map_has_clusters_and_catch_all():
     second = next_map(first, {"chess": 0, "tea": 0}, rates, 16)
     assert second.version == 2
     assert set(first.moves(second)) == {"tea"}
+
+
+def test_the_next_map_takes_numbers_of_numpy():
+    names, channels = ["chess", "tea"], np.array([1, 0], np.int32)
+    rates, _ = integer_rates(np.array([90.0, 80.0, 2.0]))
+    clustered = dict(zip(names, channels, strict=True))
+    made = next_map(None, clustered, dict(zip([*names, "rain"], rates, strict=True)), 10)
+    assert made == ChannelMap({"chess": 1, "tea": 0, "rain": 2})
+    assert ChannelMap.from_json(made.to_json()) == made
+
+
+def test_a_bucket_does_not_take_the_number_of_a_cluster_that_is_empty():
+    rates = {"chess": 90, "tea": 80, "rain": 2}
+    first = next_map(None, {"chess": 0, "tea": 1}, rates, 10, channels=2)
+    second = next_map(first, {"chess": 0, "tea": 0}, rates, 10, channels=2)
+    assert first.channel_of("rain") == second.channel_of("rain") == 2
+    with pytest.raises(TopicError, match="topics are clustered in channels 0 to 1, not in 1"):
+        next_map(first, {"chess": 0, "tea": 1}, rates, 10, channels=1)
+
+
+def test_the_next_map_may_have_a_channel_for_all_others():
+    first = next_map(None, {"chess": 0}, {"chess": 90}, 10, otherwise=1)
+    assert first.channel_of("news") == 1
+    assert next_map(first, {"chess": 0}, {}, 10).otherwise == 1
+    assert next_map(first, {"chess": 0}, {}, 10, otherwise=3).otherwise == 3
+
+
+# -- with majority filters
+
+
+def settle(nodes: list[MajorityCascade], wants: list[set[str]]) -> None:
+    """A path of nodes that tell each other all they have to say."""
+    queue: list[tuple[int, Any, Any]] = []
+    for place, (node, topics) in enumerate(zip(nodes, wants, strict=True)):
+        queue += [(place, *one) for one in node.set_elements(sorted(topics))]
+    while queue:
+        sender, link, message = queue.pop(0)
+        queue += [(link, *one) for one in nodes[link].handle(sender, message)]
+
+
+def test_nodes_with_majority_filters_find_popular_topics_that_do_not_flap():
+    nodes = [MajorityCascade(popularity_steps("0.5"), bits=512, hashes=4) for _ in range(20)]
+    for place, node in enumerate(nodes):
+        for other in {place - 1, place + 1} & set(range(20)):
+            assert node.neighbour_joined(other) == []
+    popular: set[str] = set()
+    rates = {"chess": 90, "tea": 80, "rain": 2}
+    maps: list[ChannelMap | None] = [None]
+    for wanting_tea in (9, 10, 9, 8, 7, 8, 9, 10):
+        wants = [{"chess"} | ({"tea"} if place < wanting_tea else set()) for place in range(20)]
+        wants[0].add("rain")
+        settle(nodes, wants)
+        supports = {topic: sum(topic in one for one in wants) for topic in rates}
+        expected = popular_topics(supports, 10, popular)
+        levels = [{topic: node.level(topic) for topic in rates} for node in nodes]
+        found = [popular_by_levels(one, popular) for one in levels]
+        assert found == [expected] * len(nodes)
+        popular = expected
+        maps.append(next_map(maps[-1], dict.fromkeys(popular, 0), rates, 80, channels=1))
+    clustered = [made.channel_of("tea") == 0 for made in maps if made is not None]
+    assert clustered == [False, True, True, True, False, False, False, True]
+
+
+def test_the_steps_of_popularity_are_exact():
+    assert popularity_steps(2 / 3) == (Fraction(8, 15), Fraction(2, 3))
+    assert popularity_steps(0.5, leave=1) == (Fraction(1, 2), Fraction(1, 2))

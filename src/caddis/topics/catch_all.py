@@ -13,11 +13,13 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, insort
 from collections.abc import Container, Mapping
+from fractions import Fraction
 
 from caddis.errors import TopicError
-from caddis.topics.channel_map import ChannelMap
+from caddis.topics.channel_map import ChannelMap, checked_number, is_whole
+from caddis.topics.majority import Threshold, as_threshold
 
-LEAVE = 0.8
+LEAVE = Fraction(4, 5)
 """A popular topic stays so down to this share of the threshold."""
 
 MERGE = 0.75
@@ -25,27 +27,50 @@ MERGE = 0.75
 
 
 def popular_topics(
-    supports: Mapping[str, float],
-    threshold: float,
+    supports: Mapping[str, Threshold],
+    threshold: Threshold,
     before: Container[str] = (),
-    leave: float = LEAVE,
+    leave: Threshold = LEAVE,
 ) -> set[str]:
     """The topics that enough subscribers want.
 
     supports: by topic, the share (or the number) of subscribers that want it.
     threshold: at or above this a topic is popular; in the units of `supports`.
-    before: the topics that were popular; they stay so while above `leave` × `threshold`.
+    before: the topics that were popular; they stay so down to `leave` × `threshold`.
 
-    >>> sorted(popular_topics({"a": 0.5, "b": 0.09, "c": 0.09}, 0.1, before={"b"}))
+    >>> sorted(popular_topics({"a": 0.5, "b": 0.08, "c": 0.08}, 0.1, before={"b"}))
     ['a', 'b']
     """
-    if not 0 <= leave <= 1:
+    steps = popularity_steps(threshold, leave)
+    levels = {}
+    for topic, support in supports.items():
+        exact = _exact(f"the support of topic {topic!r}", support)
+        levels[topic] = sum(exact >= step for step in steps)
+    return popular_by_levels(levels, before)
+
+
+def popularity_steps(threshold: Threshold, leave: Threshold = LEAVE) -> tuple[Fraction, Fraction]:
+    """Where a topic ceases to be popular, and where it becomes so: steps for a `MajorityCascade`.
+
+    >>> popularity_steps(0.1)
+    (Fraction(2, 25), Fraction(1, 10))
+    """
+    high, share = _exact("the threshold", threshold), _exact("what popular topics keep", leave)
+    if share > 1:
         raise TopicError(f"popular topics stay down to a share of the threshold, not {leave}")
-    low = leave * threshold
+    return share * high, high
+
+
+def popular_by_levels(levels: Mapping[str, int], before: Container[str] = ()) -> set[str]:
+    """The popular topics, by how many of the two steps of popularity each one's support reaches.
+
+    That is what nodes with majority filters know, as they know no supports.
+
+    >>> sorted(popular_by_levels({"a": 2, "b": 1, "c": 1, "d": 0}, before={"b", "d"}))
+    ['a', 'b']
+    """
     return {
-        topic
-        for topic, support in supports.items()
-        if support >= threshold or (support >= low and topic in before)
+        topic for topic, level in levels.items() if level == 2 or (level == 1 and topic in before)
     }
 
 
@@ -55,46 +80,74 @@ def catch_all(
     """A bucket for each unpopular topic.
 
     rates: by topic, in whole units (see `integer_rates`).
-    bound: the most that a bucket carries, in the same unit.
+    bound: the most that a bucket carries, in the same unit. There are as many buckets as it takes.
     first: the number of the first bucket: how many channels the clusters have.
     before: the channels of topics up to now; those from `first` up are buckets.
 
     >>> catch_all({"a": 6, "b": 5, "c": 4, "d": 30}, bound=10, first=3)
     {'a': 4, 'b': 5, 'c': 4, 'd': 3}
     """
-    if bound < 1 or first < 0:
-        raise TopicError(f"buckets hold 1 or more and count from 0 up, not {bound} and {first}")
-    for topic, rate in rates.items():
-        if type(rate) is not int or rate < 0:
-            raise TopicError(f"topic {topic!r}: a rate is a whole number from 0 up, not {rate!r}")
-    buckets = _Buckets(rates, bound, first)
+    if not is_whole(bound) or bound < 1:
+        raise TopicError(f"buckets hold a whole number from 1 up, not {bound!r}")
+    whole = {
+        topic: checked_number(f"topic {topic!r}: a rate", rate) for topic, rate in rates.items()
+    }
+    buckets = _Buckets(whole, int(bound), checked_number("the first bucket", first))
     for topic, number in (before or {}).items():
-        if number >= first and topic in rates:
-            buckets.put(topic, number)
+        if number >= first and topic in whole:
+            buckets.put(topic, int(number))
     buckets.relieve()
-    homeless = [topic for topic in rates if topic not in buckets.places]
-    buckets.settle(sorted(homeless, key=lambda topic: (-rates[topic], topic)))
+    homeless = [topic for topic in whole if topic not in buckets.places]
+    buckets.settle(sorted(homeless, key=lambda topic: (-whole[topic], topic)))
     buckets.merge()
     return {topic: buckets.places[topic] for topic in sorted(buckets.places)}
 
 
 def next_map(
-    before: ChannelMap | None, clustered: Mapping[str, int], rates: Mapping[str, int], bound: int
+    before: ChannelMap | None,
+    clustered: Mapping[str, int],
+    rates: Mapping[str, int],
+    bound: int,
+    *,
+    channels: int | None = None,
+    otherwise: int | None = None,
 ) -> ChannelMap:
     """The next version of a map: popular topics as clustered, all others in the catch-all.
 
-    clustered: the popular topics' channels; buckets are numbered after the last of these.
+    clustered: the popular topics' channels.
     rates: of all topics; those that are not clustered are unpopular.
+    channels: how many channels the clusters have, even if the last has become empty; buckets are
+        numbered after them. Up to the highest in use if not given.
+    otherwise: the channel of topics that are not in the map; as before if not given.
 
-    >>> made = next_map(None, {"chess": 0, "tea": 1}, {"chess": 90, "tea": 80, "rain": 2}, 10)
+    >>> rates = {"chess": 90, "tea": 80, "rain": 2}
+    >>> made = next_map(None, {"chess": 0, "tea": 1}, rates, bound=10, channels=5)
     >>> made.channel_of("rain")
-    2
+    5
     """
-    first = max(clustered.values(), default=-1) + 1
+    used = max(clustered.values(), default=-1) + 1
+    first = used if channels is None else channels
+    if first < used:
+        raise TopicError(f"topics are clustered in channels 0 to {used - 1}, not in {channels}")
     unpopular = {topic: rate for topic, rate in rates.items() if topic not in clustered}
     buckets = catch_all(unpopular, bound, first, before.channels if before else None)
+    if otherwise is None and before:
+        otherwise = before.otherwise
     version = before.version + 1 if before else 1
-    return ChannelMap({**clustered, **buckets}, version, before.otherwise if before else None)
+    return ChannelMap({**clustered, **buckets}, version, otherwise)
+
+
+def _exact(what: str, given: Threshold) -> Fraction:
+    """A share, or a number of subscribers, without what a float adds to it."""
+    try:
+        number = Fraction(str(given))
+        if number > 1:
+            return number.limit_denominator(1_000_000)
+        return as_threshold(given) if number else number
+    except (ValueError, ZeroDivisionError, TopicError):
+        raise TopicError(
+            f"{what} is a share from 0 to 1 or a number of subscribers, not {given!r}"
+        ) from None
 
 
 class _Buckets:
