@@ -32,6 +32,8 @@ class Network:
             self.hear(sender.name, message)
         elif isinstance(message, Join | Leave):
             assert isinstance(link, Channel)
+            if sender.random.random() < self.loss:
+                return
             with self._lock:
                 members = self._members.setdefault(link.number, set())
                 (members.add if isinstance(message, Join) else members.discard)(sender.name)

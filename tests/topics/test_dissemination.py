@@ -12,7 +12,7 @@ from caddis.errors import TopicError
 from caddis.lab.channel_simulator import ChannelSimulator
 from caddis.topics.channel_map import ChannelMap
 from caddis.topics.channel_publisher import ChannelPublisher, TellNumbers
-from caddis.topics.channel_receiver import ChannelReceiver
+from caddis.topics.channel_receiver import STRAYS, ChannelReceiver
 from caddis.topics.dissemination import (
     CONTROL,
     SUBSCRIBER,
@@ -227,7 +227,114 @@ def test_a_topic_that_the_map_of_a_receiver_lacks_comes_by_asking():
 def test_a_topic_that_the_map_of_a_publisher_lacks_is_refused_and_not_numbered(scene):
     with pytest.raises(TopicError, match="topic 'tee' is not in version 1 of the map; did you"):
         scene.ann.publish("tee", "")
+    no_topic: Any = 7
+    with pytest.raises(TopicError, match="a topic is a text, not 7"):
+        scene.ann.publish(no_topic, "")
     assert scene.ann.handle(CONTROL, Start("bob", 0, 1, ("tee",)))[0][1].numbers == ()
+
+
+def test_while_an_old_map_has_a_topic_it_is_published_though_the_new_one_lacks_it(scene):
+    scene.world.tell("ann", FIRST.with_channels({"tea": None}))
+    scene.publish("tea", 2, every_ms=20)
+    scene.wait(QUICK.overlap_ms)
+    with pytest.raises(TopicError, match="topic 'tea' is not in version 2 of the map"):
+        scene.ann.publish("tea", "")
+    scene.settle()
+    assert scene.got() == [1, 2]
+
+
+def test_an_event_is_never_sent_twice_on_one_channel(scene):
+    after = FIRST
+    for channel in (5, 6, 5, 0):
+        after = after.with_channels({"rain": channel})
+        scene.world.tell("ann", after)
+    sent = [link for link, _ in scene.ann.publish("tea", "") if isinstance(link, Channel)]
+    assert sent == [Channel(0)]
+    sent = [link for link, _ in scene.ann.publish("rain", "") if isinstance(link, Channel)]
+    assert sorted(sent) == [Channel(0), Channel(1), Channel(5), Channel(6)]
+
+
+# -- joining and leaving in vain
+
+
+def test_a_join_that_was_lost_is_said_again():
+    scene = Scene()
+    scene.loses = lambda _sender, _receiver, message: isinstance(message, Join)
+    scene.subscribe("tea")
+    scene.wait(10)
+    scene.loses = nothing_lost
+    scene.publish("tea", 1, every_ms=300)
+    assert scene.got() == [1]
+    assert scene.bob.tally.asked == 1
+    for number in range(2, 20):
+        scene.publish("tea", 1, every_ms=5)
+        assert scene.got()[-1] == number
+    assert scene.bob.tally.asked == 1
+    scene.settle()
+
+
+def test_a_join_is_said_again_however_often_it_is_lost():
+    scene = Scene()
+    scene.loses = lambda _sender, _receiver, message: isinstance(message, Join)
+    scene.subscribe("tea")
+    scene.publish("tea", 20, every_ms=100)
+    assert scene.world.traffic.lost["Join"] > 5
+    scene.loses = nothing_lost
+    scene.publish("tea", 3, every_ms=200)
+    asked = scene.bob.tally.asked
+    scene.publish("tea", 20, every_ms=5)
+    assert scene.bob.tally.asked == asked
+    scene.settle()
+
+
+def test_a_join_that_a_leave_overtook_is_said_again(scene):
+    scene.publish("tea", 3, every_ms=5)
+    scene.world._members[0].clear()
+    scene.publish("tea", 2, every_ms=300)
+    assert scene.world._members[0] == {"bob"}
+    asked = scene.bob.tally.asked
+    assert asked == 2
+    scene.publish("tea", 20, every_ms=5)
+    assert scene.bob.tally.asked == asked
+    scene.settle()
+
+
+def test_while_a_channel_carries_what_it_lost_is_asked_for_without_joining_again(scene):
+    before = scene.world.traffic.sent["Join"]
+    for _ in range(5):
+        scene.loses = lambda _sender, _receiver, message: isinstance(message, Event)
+        scene.publish("tea", 1)
+        scene.loses = nothing_lost
+        scene.publish("tea", 1, every_ms=100)
+    assert scene.bob.tally.asked == 5
+    assert scene.world.traffic.sent["Join"] == before
+    scene.settle()
+
+
+def test_a_channel_that_was_left_and_goes_on_to_carry_is_left_again():
+    scene = Scene()
+    scene.subscribe("rain", "tea")
+    scene.wait(10)
+    scene.loses = lambda _sender, _receiver, message: isinstance(message, Leave)
+    scene.unsubscribe("rain")
+    scene.publish("rain", STRAYS, every_ms=5)
+    assert scene.world.traffic.lost["Leave"] == 2
+    scene.publish("rain", STRAYS - 1, every_ms=5)
+    assert scene.world.traffic.lost["Leave"] == 2
+    scene.loses = nothing_lost
+    scene.publish("rain", 20, every_ms=5)
+    assert scene.world._members[1] == set()
+    assert scene.bob.tally.unwanted == 2 * STRAYS
+    scene.settle()
+
+
+def test_what_came_on_a_channel_before_it_was_joined_again_is_no_stray():
+    bob = receiver_that_has("tea", 0)
+    for _ in range(3):
+        bob.unsubscribe(["tea"])
+        for number in range(1, STRAYS):
+            assert bob.handle(Channel(0), Event("ann", "wind", number, "")) == []
+        assert bob.subscribe(["tea"])[0] == (Channel(0), Join("bob"))
 
 
 # -- losses
@@ -353,7 +460,7 @@ def test_a_silent_publisher_is_given_up_and_taken_up_again(scene):
     assert scene.ledger.losses() == [Lost("ann", "tea", 2, 2)]
     assert scene.got() == [1, 3]
     sent = scene.world.traffic.lost["Ask"]
-    assert sent == QUICK.give_up - 1
+    assert sent == scene.bob.tally.asks == scene.bob.tally.asked == QUICK.give_up
     scene.publish("tea", 2)
     scene.wait(60_000)
     assert scene.world.traffic.lost["Ask"] == sent
@@ -361,6 +468,36 @@ def test_a_silent_publisher_is_given_up_and_taken_up_again(scene):
     scene.wait(60_000)
     assert scene.got() == [1, 3, 4, 5]
     scene.ledger.check()
+
+
+def test_an_answer_to_the_last_question_is_waited_for():
+    for answered in (True, False):
+        bob = receiver_that_has("tea", 0)
+        said = bob.handle(CONTROL, Digest("ann", (("tea", 1),)))
+        for _ in range(QUICK.give_up):
+            [wake] = [message for link, message in said if link is CLOCK]
+            said = bob.handle(CLOCK, wake)
+            assert said[0] == (Peer("ann"), Ask("bob", (Gap("tea", 1, 1),)))
+        [wake] = [message for link, message in said if link is CLOCK]
+        if answered:
+            bob.handle(Peer("ann"), Event("ann", "tea", 1, ""))
+        said = bob.handle(CLOCK, wake)
+        assert said == ([] if answered else [(SUBSCRIBER, Lost("ann", "tea", 1, 1))])
+        assert bob.tally.asks == QUICK.give_up
+
+
+def test_a_topic_that_misses_what_never_was_keeps_no_other_from_being_asked_for():
+    bob = ChannelReceiver("bob", FIRST, QUICK)
+    bob.subscribe(["rain", "tea", "wind"])
+    bob.handle(Peer("ann"), Started("ann", 0, 1, ()))
+    numbers = (("rain", 10**9), ("tea", 2), ("wind", 1))
+    said = bob.handle(CONTROL, Digest("ann", numbers))
+    asked = []
+    for _ in range(3):
+        [wake] = [message for link, message in said if link is CLOCK]
+        said = bob.handle(CLOCK, wake)
+        asked.append([gap.topic for gap in said[0][1].gaps])
+    assert asked == [["rain"], ["tea", "wind", "rain"], ["tea", "wind", "rain"]]
 
 
 def test_an_event_that_comes_after_it_was_reported_as_lost_is_dropped():
@@ -424,6 +561,17 @@ def test_digests_become_rare_only_when_all_numbers_were_told_again():
         [_, (_, wake)] = ann.handle(CLOCK, wake)
         pauses.append(wake.after_ms)
     assert pauses == [100] * 10 + [200] * 3 + [400] * 2
+
+
+def test_digests_become_no_rarer_than_the_settings_say():
+    ann = ChannelPublisher("ann", FIRST, Settings(digest_ms=100, idle_digest_ms=700))
+    [_, (_, wake)] = ann.begin()
+    ann.publish("tea", "")
+    pauses = []
+    for _ in range(9):
+        [_, (_, wake)] = ann.handle(CLOCK, wake)
+        pauses.append(wake.after_ms)
+    assert pauses == [100, 100, 200, 400, 700, 700, 700, 700, 700]
 
 
 def test_digests_become_rare_while_nothing_is_published(scene):
@@ -550,6 +698,15 @@ def test_topics_come_and_go_while_events_are_on_their_way(scene):
     scene.settle()
 
 
+@pytest.mark.parametrize("topics", ["tea", b"tea", [7], ["tea", None]])
+def test_topics_are_a_list_of_texts(topics):
+    bob = receiver_that_has("rain", 0)
+    for act in (bob.subscribe, bob.unsubscribe):
+        with pytest.raises(TopicError, match=r"list of texts, such as|a topic is a text, not"):
+            act(topics)
+    assert bob.topics == {"rain"}
+
+
 def test_channels_are_left_when_no_wanted_topic_needs_them():
     bob = ChannelReceiver("bob", FIRST, QUICK)
     assert bob.subscribe(["rain", "wind"])[0] == (Channel(1), Join("bob"))
@@ -586,7 +743,14 @@ def test_an_answer_holds_no_more_than_a_question_may_ask_for():
 
 
 def test_settings_are_above_nothing():
-    with pytest.raises(TopicError, match="history is more than 0, not 0"):
+    for value in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(TopicError, match=f"overlap_ms is more than 0 and finite, not {value}"):
+            Settings(overlap_ms=value)
+    no_counts: list[Any] = [1.5, True, "7"]
+    for one in no_counts:
+        with pytest.raises(TopicError, match=f"history is a whole number, not {one}"):
+            Settings(history=one)
+    with pytest.raises(TopicError, match="history is more than 0 and finite, not 0"):
         Settings(history=0)
 
 

@@ -31,7 +31,7 @@ class Twin:
     def step(self, what: str, number: int) -> None:
         if what == "start" and self.after is None:
             self.after = number
-            self.held = {one for one in self.held if one > number}
+            self.held = {one for one in self.held if number < one <= number + CAPACITY}
             self.known = max(self.known, number)
         elif what in ("take", "reach"):
             self.known = max(self.known, number)
@@ -98,7 +98,21 @@ def test_a_window_does_what_its_twin_does(steps):
         assert joined(outcome) == twin.told
         assert numbers_in(window.gaps(window.highest)) == sorted(twin.missing(twin.known))
         assert window.complete == (twin.after is not None and twin.mark >= twin.known)
-        assert len(window._held) <= 2 * CAPACITY
+        assert len(window._held) <= CAPACITY
+
+
+def test_no_more_is_held_before_the_acknowledgement_than_after_it():
+    window = ReceiveWindow("ann", "tea", CAPACITY)
+    for number in range(20, 40):
+        assert window.take(number, f"body {number}") == []
+    assert len(window._held) == CAPACITY
+    assert window.start(16) == []
+    assert sorted(window._held) == [20, 21, 22]
+    for number in range(30, 16, -1):
+        window.take(number, f"body {number}")
+        assert len(window._held) <= CAPACITY
+    assert window.mark == 22
+    assert numbers_in(window.gaps(window.highest)) == list(range(23, 40))
 
 
 @given(st.permutations(range(1, 9)), st.integers(0, 8), st.integers(0, 8))

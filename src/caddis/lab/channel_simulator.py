@@ -1,9 +1,9 @@
 """Publishers and receivers of channels in virtual time, over a network that delays and loses.
 
 A channel carries an event to each receiver that has joined it: after a delay of its own for every
-copy, so that copies overtake each other, or not at all. Control messages fare no better, joining a
-channel takes its time, and everybody learns of a new map at another moment, or only of the next.
-Moments are in milliseconds. A run is determined by its arguments and its generator.
+copy, so that copies overtake each other, or not at all. Control messages fare no better, and among
+them those that join and leave a channel. Everybody learns of a new map at another moment, or only
+of the next. Moments are in milliseconds. A run is determined by its arguments and its generator.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from itertools import count
 
 import numpy as np
 
+from caddis.errors import TopicError
 from caddis.topics.channel_map import ChannelMap
 from caddis.topics.channel_publisher import ChannelPublisher
 from caddis.topics.channel_receiver import ChannelReceiver
@@ -34,7 +35,7 @@ from caddis.topics.links import CLOCK, Link, Sent, Wake
 
 Node = ChannelPublisher | ChannelReceiver
 Loss = Callable[[str, str, object], bool]
-"""Whether a message is lost, by its sender, its receiver and itself."""
+"""Whether a message is lost, by its sender, its receiver (for a `Join`, "channel 3") and itself."""
 
 
 @dataclass(slots=True)
@@ -80,7 +81,8 @@ class ChannelSimulator:
     def add_publisher(
         self, name: str, first: ChannelMap, settings: Settings | None = None
     ) -> ChannelPublisher:
-        """A publisher that begins now."""
+        """A publisher that begins now. Publishers and receivers all have different names."""
+        self._check_new(name)
         node = self.publishers[name] = ChannelPublisher(name, first, settings)
         self.say(name, node.begin())
         return node
@@ -89,6 +91,7 @@ class ChannelSimulator:
         self, name: str, first: ChannelMap, settings: Settings | None = None
     ) -> ChannelReceiver:
         """A receiver that wants nothing yet."""
+        self._check_new(name)
         node = self.receivers[name] = ChannelReceiver(name, first, settings)
         return node
 
@@ -119,11 +122,16 @@ class ChannelSimulator:
             self._carry(name, link, message)
 
     def run(self, until_ms: float) -> None:
-        """Let time pass up to a moment."""
+        """Let time pass up to a moment; if that is over, none passes."""
         while self._due and self._due[0][0] <= until_ms:
-            self.now, _, action = heapq.heappop(self._due)
+            moment, _, action = heapq.heappop(self._due)
+            self.now = max(self.now, moment)
             action()
-        self.now = until_ms
+        self.now = max(self.now, until_ms)
+
+    def _check_new(self, name: str) -> None:
+        if name in self.publishers or name in self.receivers:
+            raise TopicError(f"{name!r} is there already; publishers and receivers share names")
 
     def _node(self, name: str) -> Node:
         return self.publishers[name] if name in self.publishers else self.receivers[name]
@@ -142,30 +150,37 @@ class ChannelSimulator:
             self._copies(name, others, CONTROL, message)
 
     def _on_channel(self, name: str, link: Channel, message: object) -> None:
-        if isinstance(message, Join | Leave):
-            self.at(self.now + self._delay(), partial(self._enter, name, link.number))
+        members = self._members.setdefault(link.number, set())
+        if isinstance(message, Join):
+            self._copy(name, f"channel {link.number}", message, partial(members.add, name))
+        elif isinstance(message, Leave):
+            self._copy(name, f"channel {link.number}", message, partial(members.discard, name))
         else:
             self.traffic.on_channels += 1
-            self._copies(name, sorted(self._members.get(link.number, ())), link, message)
-
-    def _enter(self, name: str, number: int) -> None:
-        """A join or a leave takes effect: whatever the receiver wants by now."""
-        members = self._members.setdefault(number, set())
-        if number in self.receivers[name].channels:
-            members.add(name)
-        else:
-            members.discard(name)
+            self._copies(name, sorted(members), link, message)
 
     def _copies(self, name: str, others: Iterable[str], link: Link, message: object) -> None:
         again = isinstance(message, Event) and isinstance(link, Peer)
-        kind = "Event again" if again else type(message).__name__
+        kind = "Event again" if again else None
         for other in others:
-            self.traffic.nbytes[kind] += size_of(message)
-            if self._is_lost(name, other, message):
-                self.traffic.lost[kind] += 1
-                continue
-            self.traffic.sent[kind] += 1
-            self.at(self.now + self._delay(), partial(self._deliver, other, link, message))
+            self._copy(name, other, message, partial(self._deliver, other, link, message), kind)
+
+    def _copy(
+        self,
+        name: str,
+        other: str,
+        message: object,
+        arrive: Callable[[], None],
+        kind: str | None = None,
+    ) -> None:
+        """Let a message arrive after a delay, or be lost."""
+        kind = kind or type(message).__name__
+        self.traffic.nbytes[kind] += size_of(message)
+        if self._is_lost(name, other, message):
+            self.traffic.lost[kind] += 1
+            return
+        self.traffic.sent[kind] += 1
+        self.at(self.now + self._delay(), arrive)
 
     def _deliver(self, name: str, link: Link, message: object) -> None:
         self.say(name, self._node(name).handle(link, message))

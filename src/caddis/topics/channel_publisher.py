@@ -15,7 +15,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from caddis.errors import TopicError
-from caddis.topics.channel_map import ChannelMap
+from caddis.topics.channel_map import ChannelMap, checked_topic
 from caddis.topics.dissemination import (
     CONTROL,
     Ask,
@@ -75,14 +75,16 @@ class ChannelPublisher:
         return [(CONTROL, Digest(self.name, ())), self._next_digest()]
 
     def publish(self, topic: str, body: object) -> Sent:
-        """An event of its own. A topic that the current map does not have is refused."""
-        self._maps.current.channel_of(topic)
+        """An event of its own. A topic that no map has which serves now is refused."""
+        channels = self._maps.channels_of(checked_topic(topic))
+        if not channels:
+            self._maps.current.channel_of(topic)
         number = self._last.get(topic, 0) + 1
         self._last[topic] = number
         self._kept.setdefault(topic, deque(maxlen=self._settings.history)).append(body)
         self._new[topic] = TELLINGS
         event = Event(self.name, topic, number, body)
-        sent: Sent = [(Channel(one), event) for one in self._maps.channels_of(topic)]
+        sent: Sent = [(Channel(one), event) for one in channels]
         if self._pause_ms > self._settings.digest_ms or TellNumbers() not in self._alarms:
             self._pause_ms = self._settings.digest_ms
             sent.append(self._next_digest())

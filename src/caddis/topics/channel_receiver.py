@@ -7,18 +7,21 @@ what a publisher that is silent for long cannot be asked for, is reported as los
 left out in silence, so it does not matter for what is delivered which map anybody has: only for how
 soon, and how many questions it takes.
 
-A topic starts when a publisher acknowledges it: what is published after that comes. A receiver that
-restarts is a new receiver.
+A topic starts when a publisher acknowledges it: what is published after that comes. A `Join` or a
+`Leave` that was lost or overtaken is said again: a channel is joined again when what it carries has
+to be asked for though nothing comes on it, and left again when events still come on it. A receiver
+that restarts is a new receiver.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from caddis.errors import TopicError
-from caddis.topics.channel_map import ChannelMap
+from caddis.topics.channel_map import ChannelMap, checked_topics
 from caddis.topics.dissemination import (
     CONTROL,
     SUBSCRIBER,
@@ -27,6 +30,7 @@ from caddis.topics.dissemination import (
     Channel,
     Digest,
     Event,
+    Gap,
     Gone,
     Join,
     Leave,
@@ -40,6 +44,9 @@ from caddis.topics.links import Link, Sent, Wake
 from caddis.topics.receive_window import Outcome
 from caddis.topics.served_maps import Alarms, MapEnds, ServedMaps
 from caddis.topics.source import Source
+
+STRAYS = 8
+"""When so many events have come on a channel that was left, it is left again."""
 
 
 class AskAgain(NamedTuple):
@@ -81,6 +88,10 @@ class ChannelReceiver:
         self._wanted: dict[str, int] = {}
         """By topic: the turn in which it was taken up, later ones last."""
         self._joined: set[int] = set()
+        self._alive: set[int] = set()
+        """The channels on which something came since something of theirs was asked for."""
+        self._strays: Counter[int] = Counter()
+        """By channel that was left: how many events came on it since it was left again."""
         self._sources: dict[str, Source] = {}
 
     @property
@@ -100,7 +111,7 @@ class ChannelReceiver:
 
     def subscribe(self, topics: Iterable[str]) -> Sent:
         """Want more topics; each publisher's part is acknowledged on its own."""
-        added = tuple(topic for topic in dict.fromkeys(topics) if topic not in self._wanted)
+        added = tuple(topic for topic in checked_topics(topics) if topic not in self._wanted)
         if not added:
             return []
         self._turn += 1
@@ -113,7 +124,7 @@ class ChannelReceiver:
 
     def unsubscribe(self, topics: Iterable[str]) -> Sent:
         """Want topics no more; what is held back or missing of them is forgotten."""
-        for topic in set(topics) & self._wanted.keys():
+        for topic in checked_topics(topics).keys() & self._wanted.keys():
             del self._wanted[topic]
             for source in self._sources.values():
                 source.forget(topic)
@@ -139,8 +150,9 @@ class ChannelReceiver:
             case Wake():
                 return self._wake(message)
             case Event() | Digest() | Started() | Gone():
+                stray = self._came_on(link.number) if isinstance(link, Channel) else []
                 source = self._heard(message.publisher, answered=isinstance(link, Peer))
-                return [*self._hear(source, message), *self._watch(source)]
+                return [*stray, *self._hear(source, message), *self._watch(source)]
         raise TopicError(f"receiver {self.name!r} cannot use a {type(message).__name__}")
 
     def _hear(self, source: Source, message: Event | Digest | Started | Gone) -> Sent:
@@ -235,6 +247,9 @@ class ChannelReceiver:
 
     def _ask(self, source: Source) -> Sent:
         """Ask for all that was waited for, or give it up if the publisher is silent for long."""
+        if source.silent:
+            source.gone = True
+            return self._hand_over(source.give_up_all())
         peer, said = Peer(source.publisher), Sent()
         if topics := self._unacknowledged(source, self._turn):
             said.append((peer, Start(self.name, source.acknowledged, self._turn, topics)))
@@ -243,10 +258,10 @@ class ChannelReceiver:
         if gaps := source.due():
             self.tally.asks += 1
             self.tally.asked += sum(gap.last - gap.first + 1 for gap in gaps)
-            said.append((peer, Ask(self.name, gaps)))
+            said += [(peer, Ask(self.name, gaps)), *self._join_again(gaps)]
         if said:
             source.asked()
-        return self._hand_over(source.give_up_all()) if source.gone else said
+        return said
 
     # -- channels
 
@@ -255,5 +270,27 @@ class ChannelReceiver:
         joins = sorted(needed - self._joined)
         leaves = sorted(self._joined - needed)
         self._joined = needed
+        self._alive &= needed
+        for one in joins:
+            del self._strays[one]
         said: Sent = [(Channel(one), Join(self.name)) for one in joins]
         return said + [(Channel(one), Leave(self.name)) for one in leaves]
+
+    def _join_again(self, gaps: Iterable[Gap]) -> Sent:
+        """Join the channels on which these topics should come, but nothing does."""
+        topics = {gap.topic: None for gap in gaps}
+        channels = {one for topic in topics for one in self._maps.channels_of(topic)}
+        dead = sorted(channels - self._alive)
+        self._alive -= channels
+        return [(Channel(one), Join(self.name)) for one in dead]
+
+    def _came_on(self, channel: int) -> Sent:
+        """Something came on a channel; leave it if it was left, and yet goes on to carry."""
+        if channel in self._joined:
+            self._alive.add(channel)
+            return []
+        self._strays[channel] += 1
+        if self._strays[channel] < STRAYS:
+            return []
+        del self._strays[channel]
+        return [(Channel(channel), Leave(self.name))]

@@ -2,19 +2,22 @@
 
 A channel delivers an event to those who have joined it: perhaps late, out of order, twice or never.
 Control messages may be late or lost, too, so every question is asked again until it is answered,
-and every answer may come twice. Nothing but an event's name is relied on: its publisher, its topic,
-and its number, from 1 up for each pair of them. Publishers and receivers are state machines without
-I/O, as all nodes here; who drives them carries what they say to a channel, to everybody on the
-other side, to one peer, or to the subscriber.
+every answer may come twice, and who joined or left a channel in vain says so again. Nothing but an
+event's name is relied on: its publisher, its topic, and its number, from 1 up for each pair of
+them. Publishers and receivers are state machines without I/O, as all nodes here; who drives them
+carries what they say to a channel, to everybody on the other side, to one peer, or to the
+subscriber.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
+from math import inf
 from typing import NamedTuple
 
 from caddis.errors import TopicError
+from caddis.topics.channel_map import is_whole
 
 
 class Channel(NamedTuple):
@@ -55,7 +58,8 @@ class Settings:
     ask_after_ms: how long a receiver waits for what is missing before it asks; twice as long each
         time without an answer, up to `ask_at_most_ms`, or to four times as long while the
         publisher is heard.
-    give_up: after so many questions without any sign of a publisher, what is missing is lost.
+    give_up: after so many questions without any sign of a publisher, and as long a wait as for
+        another, what is missing is lost.
     ask_events: the most events in one question.
     history: how many events of each topic a publisher keeps.
     window: how many events of a publisher and topic a receiver holds back at most.
@@ -73,9 +77,12 @@ class Settings:
     window: int = 4_096
 
     def __post_init__(self) -> None:
-        for name in self.__slots__:
-            if getattr(self, name) <= 0:
-                raise TopicError(f"{name} is more than 0, not {getattr(self, name)}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(field.default, int) and not is_whole(value):
+                raise TopicError(f"{field.name} is a whole number, not {value}")
+            if not 0 < value < inf:
+                raise TopicError(f"{field.name} is more than 0 and finite, not {value}")
 
 
 class Event(NamedTuple):

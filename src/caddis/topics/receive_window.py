@@ -4,8 +4,9 @@
                          mark                                highest
 
 All numbers up to `mark` were delivered or reported as lost. Above it, events that came too early
-are held back until what is missing before them has come or is given up. Memory is bounded: an
-event more than `capacity` above the mark is not held, and so is asked for again in its time.
+are held back until what is missing before them has come or is given up. Memory is bounded: no
+more than `capacity` events are held, and none that is further above the mark; it is asked for again
+in its time.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class ReceiveWindow:
         """The publisher acknowledged: numbers above this one are wanted."""
         self.mark = self.suspected = after
         self.highest = max(self.highest, after)
-        self._held = {number: body for number, body in self._held.items() if number > after}
+        near = range(after + 1, after + self._capacity + 1)
+        self._held = {number: body for number, body in self._held.items() if number in near}
         return self._release()
 
     def knows(self, number: int) -> bool:

@@ -8,7 +8,7 @@ come within one overlap: each old one serves until its own time is over.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from itertools import count
 from typing import NamedTuple
 
@@ -85,7 +85,7 @@ class ServedMaps:
         """An old map no longer serves."""
         del self._old[version]
 
-    def channels_of(self, topic: str) -> Iterable[int]:
+    def channels_of(self, topic: str) -> dict[int, None]:
         """The different channels that carry a topic now, the current map's first."""
         channels = [self.current.get(topic), *(old.get(topic) for old in self._old.values())]
         return dict.fromkeys(channel for channel in channels if channel is not None)

@@ -27,21 +27,23 @@ class Source:
         """All topics that were taken up in turns up to this one have been started."""
         self.windows: dict[str, ReceiveWindow] = {}
         """By topic; only of topics that the publisher has published on."""
-        self.open: set[str] = set()
-        """The topics whose windows wait for something."""
+        self.open: dict[str, None] = {}
+        """The topics whose windows wait for something, as they will be asked for next."""
+        self.gone = False
+        """Whether it has been silent for so long that nobody asks it any more."""
         self.pause_ms = settings.ask_after_ms
         self._settings = settings
         self._silent = 0
         """How many questions in a row were followed by no sign of the publisher."""
 
     @property
-    def gone(self) -> bool:
-        """Whether the publisher has been silent for so long that nobody asks it any more."""
+    def silent(self) -> bool:
+        """Whether as many questions as may be were followed by no sign of the publisher."""
         return self._silent >= self._settings.give_up
 
     def heard(self, *, answered: bool) -> None:
         """The publisher gave a sign of itself, perhaps an answer."""
-        self._silent = 0
+        self._silent, self.gone = 0, False
         most = 1 if answered else LOSS_PAUSES
         self.pause_ms = min(self.pause_ms, most * self._settings.ask_after_ms)
 
@@ -63,15 +65,15 @@ class Source:
     def settled(self, window: ReceiveWindow, outcome: Outcome) -> Outcome:
         """Note whether a window still waits for something; pass on what came out of it."""
         if window.complete:
-            self.open.discard(window.topic)
+            self.open.pop(window.topic, None)
         else:
-            self.open.add(window.topic)
+            self.open.setdefault(window.topic)
         return outcome
 
     def forget(self, topic: str) -> None:
         """A topic is no longer wanted."""
         self.windows.pop(topic, None)
-        self.open.discard(topic)
+        self.open.pop(topic, None)
 
     def suspect(self) -> None:
         """What is missing now will have been waited for when the alarm rings."""
@@ -79,14 +81,20 @@ class Source:
             self.windows[topic].suspected = self.windows[topic].highest
 
     def due(self) -> tuple[Gap, ...]:
-        """What was waited for and is still missing, as much as one question may hold."""
+        """What was waited for and is still missing, as much as one question may hold.
+
+        Topics take turns: one that misses much, or what never was, keeps no other from being asked
+        for.
+        """
         gaps: list[Gap] = []
         left = self._settings.ask_events
-        for topic in sorted(self.open):
+        for topic in self.open:
             window = self.windows[topic]
             found = window.gaps(window.suspected, left)
             left -= sum(gap.last - gap.first + 1 for gap in found)
             gaps += found
+        for topic in {gap.topic: None for gap in gaps}:
+            self.open[topic] = self.open.pop(topic)
         return tuple(gaps)
 
     def give_up(self, topic: str, before: int) -> Outcome:
