@@ -15,7 +15,7 @@ from caddis.topics.false_positives import popular_bits
 from caddis.topics.links import Links
 from caddis.topics.majority import Signs
 from caddis.topics.majority_filter import LevelSigns, MajorityCascade, MajorityFilter
-from tests.topics.changing_trees import grown, shake
+from tests.topics.adrift import Drifting, on_a_random_tree, shaken
 
 TOPICS = [f"topic {i}" for i in range(12)]
 Sets = list[set[str]]
@@ -39,32 +39,37 @@ def popular_centrally(sets: Sets, like: MajorityFilter) -> BloomFilter:
     return like.input.with_ones(np.array([count >= like.threshold * len(sets) for count in counts]))
 
 
-def settle(
-    seed: int, nodes: Sequence[MajorityFilter] | Sequence[MajorityCascade]
-) -> tuple[TreeSimulator, Sets]:
-    """Give nodes random sets on a random tree; change both while they vote, and wait for quiet."""
-    rng = np.random.default_rng(seed)
-    sets = [drawn_set(rng) for _ in nodes]
-    tree = grown(nodes, rng)
+class SetsAdrift(Drifting):
+    """A tree of filters or cascades, whose nodes hold random sets."""
 
-    def change(node: int) -> None:
-        sets[node] = drawn_set(rng)
-        tree.say(node, nodes[node].set_elements(sets[node]))
+    def __init__(
+        self, nodes: Sequence[MajorityFilter] | Sequence[MajorityCascade], seed: int
+    ) -> None:
+        super().__init__(nodes, np.random.default_rng(seed))
+        self.nodes = nodes
+        self.sets: dict[int, set[str]] = {}
 
-    for node, held in enumerate(sets):
-        tree.say(node, nodes[node].set_elements(held))
-    shake(tree, rng, change)
-    return tree, sets
+    def vote(self, node: int) -> None:
+        if self.rng.random() < 0.8:
+            self.sets[node] = drawn_set(self.rng)
+            self.tree.say(node, self.nodes[node].set_elements(self.sets[node]))
+
+    def vote_late(self, node: int) -> None:
+        while node not in self.sets:
+            self.vote(node)
 
 
 def check_filters(seed: int, bits: int, size: int) -> None:
     threshold = Fraction(1 + seed % 5, 5)
     nodes = [MajorityFilter(bits, 3, threshold, b"k") for _ in range(size)]
-    _, sets = settle(seed, nodes)
-    right = popular_centrally(sets, nodes[0])
-    assert all((node.output.ones == right.ones).all() for node in nodes)
-    for topic in TOPICS:
-        assert nodes[-1].popular(topic) or support(sets, topic) < threshold
+    world = SetsAdrift(nodes, seed)
+    shaken(world)
+    for part in world.parts():
+        sets = [world.sets[node] for node in part]
+        right = popular_centrally(sets, nodes[0])
+        assert all((nodes[node].output.ones == right.ones).all() for node in part)
+        for topic in TOPICS:
+            assert nodes[part[-1]].popular(topic) or support(sets, topic) < threshold
 
 
 @pytest.mark.no_cover
@@ -90,17 +95,21 @@ def cascade_levels(sets: Sets, like: MajorityCascade, bits: Callable[[int, Bloom
 
 
 def check_cascade(seed: int, bits: int, size: int) -> None:
-    thresholds = ["0.2", "0.5", "0.75", "1"]
-    nodes = [MajorityCascade(thresholds, bits, 2) for _ in range(size)]
-    _, sets = settle(seed, nodes)
+    nodes = [MajorityCascade(["0.2", "0.5", "0.75", "1"], bits, 2) for _ in range(size)]
+    world = SetsAdrift(nodes, seed)
+    shaken(world)
+    for part in world.parts():
+        check_levels([nodes[node] for node in part], [world.sets[node] for node in part])
 
+
+def check_levels(nodes: list[MajorityCascade], sets: Sets) -> None:
     def same_bits(level: int, output: BloomFilter) -> None:
         assert all((node.filters[level].output.ones == output.ones).all() for node in nodes)
 
     right = cascade_levels(sets, nodes[0], same_bits)
     for topic in TOPICS:
         assert {node.level(topic) for node in nodes} == {right[topic]}
-        reached = sum(support(sets, topic) >= Fraction(one) for one in thresholds)
+        reached = sum(support(sets, topic) >= one.threshold for one in nodes[0].filters)
         assert right[topic] >= reached
 
 
@@ -118,7 +127,7 @@ def test_one_cascade_settles_on_the_levels_of_a_central_count():
 def test_an_element_is_popular_at_exactly_the_threshold(missing):
     """0.8 of ten nodes are eight: as a float, 0.8 is a little more than four fifths."""
     nodes = [MajorityFilter(64, 3, 0.8) for _ in range(10)]
-    tree = grown(nodes, np.random.default_rng(0))
+    tree = on_a_random_tree(nodes, np.random.default_rng(0))
     for number, node in enumerate(nodes):
         tree.say(number, node.set_elements(["jazz"] if number < 8 - missing else []))
     tree.run()
@@ -129,7 +138,7 @@ def test_bits_counted_centrally_by_matrix_are_those_that_nodes_settle_on():
     rng = np.random.default_rng(4)
     nodes = [MajorityFilter(30, 3, "0.4") for _ in range(25)]
     interests = rng.random((25, 12)) < 0.25
-    tree = grown(nodes, rng)
+    tree = on_a_random_tree(nodes, rng)
     for number, node in enumerate(nodes):
         tree.say(number, node.set_elements(TOPICS[i] for i in np.flatnonzero(interests[number])))
     tree.run()
