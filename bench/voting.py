@@ -37,7 +37,7 @@ SHARES = {0.001: 20, 0.01: 6, 0.1: 3, 1.0: 2}
 FIRST = "first"
 PROTOCOLS: dict[str, Callable[[int, int], Poll]] = {"voting": Voter, "aggregation": Aggregator}
 Record = dict[str, str | float]
-IN_ALL = (0.01, 0.1, 0.5, 2.0)
+IN_ALL = (0.01, 0.1, 0.2, 0.5, 2.0)
 CHANGES = (20, 200)
 UNIT = 1 << 10
 
