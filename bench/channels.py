@@ -10,7 +10,7 @@ of 30 s. The figures do not depend on the machine.
     on channels  how often an event is put on a channel
     duplicates   copies that a receiver dropped, for each event that it delivered
     asked        events that were asked for again, for each that was delivered
-    overhead     bytes of digests, questions and answers, for each byte of events on channels
+    overhead     bytes of all other messages, for each byte of events on channels
     delay        from publishing to the subscriber, in ms: median, 99th percentile, most
 """
 

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
+from caddis.lab.tree_simulator import TreeSimulator
+from caddis.lab.trees import random_tree
 from caddis.topics.catch_all import (
     MERGE,
     catch_all,
@@ -223,28 +225,19 @@ def test_the_next_map_may_have_a_channel_for_all_others():
 # -- with majority filters
 
 
-def settle(nodes: list[MajorityCascade], wants: list[set[str]]) -> None:
-    """A path of nodes that tell each other all they have to say."""
-    queue: list[tuple[int, Any, Any]] = []
-    for place, (node, topics) in enumerate(zip(nodes, wants, strict=True)):
-        queue += [(place, *one) for one in node.set_elements(sorted(topics))]
-    while queue:
-        sender, link, message = queue.pop(0)
-        queue += [(link, *one) for one in nodes[link].handle(sender, message)]
-
-
 def test_nodes_with_majority_filters_find_popular_topics_that_do_not_flap():
+    rng = np.random.default_rng(0)
     nodes = [MajorityCascade(popularity_steps("0.5"), bits=512, hashes=4) for _ in range(20)]
-    for place, node in enumerate(nodes):
-        for other in {place - 1, place + 1} & set(range(20)):
-            assert node.neighbour_joined(other) == []
+    tree = TreeSimulator(nodes, rng, parents=random_tree(20, rng))
     popular: set[str] = set()
     rates = {"chess": 90, "tea": 80, "rain": 2}
     maps: list[ChannelMap | None] = [None]
     for wanting_tea in (9, 10, 9, 8, 7, 8, 9, 10):
         wants = [{"chess"} | ({"tea"} if place < wanting_tea else set()) for place in range(20)]
         wants[0].add("rain")
-        settle(nodes, wants)
+        for place, node in enumerate(nodes):
+            tree.say(place, node.set_elements(sorted(wants[place])))
+        tree.run()
         supports = {topic: sum(topic in one for one in wants) for topic in rates}
         expected = popular_topics(supports, 10, popular)
         levels = [{topic: node.level(topic) for topic in rates} for node in nodes]

@@ -299,6 +299,19 @@ def test_a_join_that_a_leave_overtook_is_said_again(scene):
     scene.settle()
 
 
+def test_what_came_before_a_channel_was_left_does_not_count_once_it_is_joined_again(scene):
+    scene.publish("tea", 3, every_ms=5)
+    scene.unsubscribe("tea")
+    scene.wait(10)
+    scene.loses = lambda _sender, _receiver, message: isinstance(message, Join)
+    scene.subscribe("tea")
+    scene.wait(10)
+    scene.loses = nothing_lost
+    scene.publish("tea", 1, every_ms=300)
+    assert scene.world._members[0] == {"bob"}
+    scene.settle()
+
+
 def test_while_a_channel_carries_what_it_lost_is_asked_for_without_joining_again(scene):
     before = scene.world.traffic.sent["Join"]
     for _ in range(5):
