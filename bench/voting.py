@@ -162,6 +162,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one tree and few votes")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    if arguments.nodes < 2:
+        parser.error("nodes that vote together are at least 2")
     trees, votes = (1, 10) if arguments.quick else (3, 20)
     console, found = Console(width=130), []
     for shape in ("complete", "random"):

@@ -1,23 +1,28 @@
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from caddis.errors import TopicError
 from caddis.lab import vote_rounds
-from caddis.lab.tree_simulator import TreeSimulator
+from caddis.lab.tree_simulator import TreeSimulator, a_round
 from caddis.lab.trees import random_binary_tree
 from caddis.lab.vote_rounds import gaussian_costs
 from caddis.topics.aggregation import Aggregator
 from caddis.topics.difficulty import (
     DIFFICULTIES,
+    FIRST,
     SHARES,
+    UPKEEP,
     choose_protocol,
     discriminability,
     first_messages,
     moments,
     upkeep_messages,
 )
+from caddis.topics.voting import Poll, Voter
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -122,6 +127,71 @@ def test_predictions_are_between_those_that_were_measured(protocol: str):
     low, high = (upkeep_messages(protocol, difficulty, 0.01) for difficulty in (0.05, 0.02))
     assert low <= upkeep_messages(protocol, 0.03, 0.01) <= high
     assert upkeep_messages(protocol, 1e-9, 0.01) == upkeep_messages(protocol, 0.01, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.001, 0.11), (0.01, 0.14), (0.1, 0.22), (1.0, 0.55)]
+)
+def test_voting_pays_above_the_difficulties_that_are_told(share: float, expected: float):
+    chosen = [choose_protocol(factor * expected, share) for factor in (0.95, 1.05)]
+    assert chosen == ["aggregation", "voting"]
+
+
+def taken(make: Callable[[int, int], Poll], difficulty: float, share: float) -> tuple[float, float]:
+    """Messages a node of a first vote and of a change, on a random binary tree of 1,000 nodes."""
+    rng, nodes, votes, times = np.random.default_rng(1), 1000, 8, 3
+    polls = [make(3, votes) for _ in range(nodes)]
+    tree = TreeSimulator(polls, rng, a_round, parents=random_binary_tree(nodes, rng))
+
+    def vote(some: Sequence[int]) -> float:
+        before = tree.messages.sum()
+        costs = gaussian_costs(len(some) * votes, (difficulty, 1.0), rng)
+        for node, one in zip(some, costs.reshape(-1, votes, 3), strict=True):
+            tree.say(node, polls[node].set_input(one))
+        tree.run()
+        return float(tree.messages.sum() - before) / nodes / votes
+
+    first = vote(range(nodes))
+    size = round(share * nodes)
+    changes = [vote(rng.choice(nodes, size, replace=False).tolist()) for _ in range(times)]
+    return first, sum(changes) / times
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(("difficulty", "share"), [(0.1, 0.1), (1.0, 0.01)])
+@pytest.mark.parametrize(("protocol", "make"), [("voting", Voter), ("aggregation", Aggregator)])
+def test_real_nodes_take_about_as_many_messages_as_are_foretold(
+    protocol: str, make: Callable[[int, int], Poll], difficulty: float, share: float
+):
+    first, upkeep = taken(make, difficulty, share)
+    assert first == pytest.approx(first_messages(protocol, difficulty), rel=0.1)
+    assert upkeep == pytest.approx(upkeep_messages(protocol, difficulty, share), rel=0.3)
+
+
+@pytest.mark.parametrize("protocol", ["voting", "aggregation"])
+def test_easier_votes_and_smaller_changes_never_take_more(protocol: str):
+    upkeep = np.array(UPKEEP[protocol])
+    assert upkeep.shape == (len(SHARES), len(DIFFICULTIES))
+    assert (np.diff(upkeep, axis=1) <= 0).all()
+    assert (np.diff(upkeep, axis=0) > 0).all()
+    assert (np.diff(FIRST[protocol]) <= 0).all()
+    assert len(FIRST[protocol]) == len(DIFFICULTIES)
+
+
+@pytest.mark.parametrize(
+    ("case", "problem"),
+    [
+        ({"difficulty": math.nan}, "difficulty is 0 or more, not nan"),
+        ({"difficulty": -1.0}, "difficulty is 0 or more, not -1"),
+        ({"difficulty": 1.0, "changes": -5}, "not -5 times"),
+        ({"difficulty": 1.0, "changes": math.nan}, "not nan times"),
+        ({"difficulty": 1.0, "standing": "nonsense"}, "voting or aggregation, not by 'nonsense'"),
+        ({"difficulty": 1.0, "changed_share": math.nan}, "at most 1, not nan"),
+    ],
+)
+def test_a_choice_that_means_nothing_is_refused(case: dict[str, Any], problem: str):
+    with pytest.raises(TopicError, match=problem):
+        choose_protocol(**case)
 
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.01])

@@ -116,6 +116,9 @@ def choose_protocol(
 ) -> str:
     """Which protocol takes fewer messages: "voting" or "aggregation".
 
+    It goes by what was measured on trees of 1,000 nodes and three choices; other sizes and numbers
+    of choices move the difficulty from which on voting pays.
+
     changed_share: how many of the inputs change at once.
     changes: how often they do while the choice stands, after a first vote; by default so often that
         the first vote does not count. 0: there is nothing but a first vote.
@@ -124,6 +127,12 @@ def choose_protocol(
     >>> choose_protocol(0.01, 0.01), choose_protocol(1.0, 0.01), choose_protocol(1.0, changes=0)
     ('aggregation', 'voting', 'aggregation')
     """
+    if not difficulty >= 0:
+        raise TopicError(f"a difficulty is 0 or more, not {difficulty:g}")
+    if not changes >= 0:
+        raise TopicError(f"inputs change no time or more often, not {changes:g} times")
+    if standing not in (None, *FIRST):
+        raise TopicError(f"a vote is held by {' or '.join(FIRST)}, not by {standing!r}")
 
     def cost(protocol: str) -> float:
         upkeep = upkeep_messages(protocol, difficulty, changed_share)
