@@ -2,92 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from caddis.errors import TopicError
-from caddis.lab.channel_simulator import ChannelSimulator
 from caddis.topics.channel_map import ChannelMap
 from caddis.topics.channel_publisher import ChannelPublisher, TellNumbers
-from caddis.topics.channel_receiver import STRAYS, ChannelReceiver
+from caddis.topics.channel_receiver import ChannelReceiver
 from caddis.topics.dissemination import (
     CONTROL,
     SUBSCRIBER,
-    Acknowledged,
     Ask,
     Channel,
     Digest,
     Event,
     Gap,
     Gone,
-    Join,
-    Leave,
     Lost,
     Peer,
     Settings,
     Start,
     Started,
 )
-from caddis.topics.links import CLOCK, Wake
-from tests.lab.channel_ledger import Ledger
-
-FIRST = ChannelMap({"tea": 0, "rain": 1, "wind": 1})
-QUICK = Settings(overlap_ms=200, digest_ms=100, ask_after_ms=20)
-
-
-def nothing_lost(_sender: str, _receiver: str, _message: object) -> bool:
-    return False
-
-
-class Scene:
-    """Ann publishes, Bob receives; each message takes a millisecond."""
-
-    def __init__(self, settings: Settings = QUICK) -> None:
-        self.ledger = Ledger()
-        self.loses: Callable[[str, str, Any], bool] = nothing_lost
-        self.world = ChannelSimulator(
-            np.random.default_rng(0),
-            self.ledger.hear,
-            loss=self._loses,
-            delay_ms=(1.0, 1.0),
-        )
-        self.ann = self.world.add_publisher("ann", FIRST, settings)
-        self.bob = self.world.add_receiver("bob", FIRST, settings)
-
-    def _loses(self, sender: str, receiver: str, message: object) -> bool:
-        return self.loses(sender, receiver, message)
-
-    def subscribe(self, *topics: str) -> None:
-        self.ledger.subscribing("bob", list(topics))
-        self.world.say("bob", self.bob.subscribe(topics))
-
-    def unsubscribe(self, *topics: str) -> None:
-        self.world.say("bob", self.bob.unsubscribe(topics))
-        self.ledger.unsubscribed("bob", list(topics))
-
-    def publish(self, topic: str, times: int = 1, every_ms: float = 0.0) -> None:
-        for _ in range(times):
-            body = self.ledger.publishing("ann", topic)
-            self.world.publish("ann", topic, body)
-            self.ledger.was_published("ann", topic)
-            self.wait(every_ms)
-
-    def wait(self, for_ms: float) -> None:
-        self.world.run(self.world.now + for_ms)
-
-    def settle(self) -> None:
-        """Wait for long, then see that all is as it must be, and nothing lost."""
-        self.loses = nothing_lost
-        self.wait(120_000)
-        assert self.ledger.settled()
-        self.ledger.check()
-        assert not self.ledger.losses()
-
-    def got(self, topic: str = "tea") -> list[int]:
-        return self.ledger.numbers("bob", "ann", topic)
+from caddis.topics.links import CLOCK
+from tests.topics.channel_scene import FIRST, QUICK, Scene, nothing_lost, receiver_that_has
 
 
 @pytest.fixture
@@ -252,102 +191,6 @@ def test_an_event_is_never_sent_twice_on_one_channel(scene):
     assert sent == [Channel(0)]
     sent = [link for link, _ in scene.ann.publish("rain", "") if isinstance(link, Channel)]
     assert sorted(sent) == [Channel(0), Channel(1), Channel(5), Channel(6)]
-
-
-# -- joining and leaving in vain
-
-
-def test_a_join_that_was_lost_is_said_again():
-    scene = Scene()
-    scene.loses = lambda _sender, _receiver, message: isinstance(message, Join)
-    scene.subscribe("tea")
-    scene.wait(10)
-    scene.loses = nothing_lost
-    scene.publish("tea", 1, every_ms=300)
-    assert scene.got() == [1]
-    assert scene.bob.tally.asked == 1
-    for number in range(2, 20):
-        scene.publish("tea", 1, every_ms=5)
-        assert scene.got()[-1] == number
-    assert scene.bob.tally.asked == 1
-    scene.settle()
-
-
-def test_a_join_is_said_again_however_often_it_is_lost():
-    scene = Scene()
-    scene.loses = lambda _sender, _receiver, message: isinstance(message, Join)
-    scene.subscribe("tea")
-    scene.publish("tea", 20, every_ms=100)
-    assert scene.world.traffic.lost["Join"] > 5
-    scene.loses = nothing_lost
-    scene.publish("tea", 3, every_ms=200)
-    asked = scene.bob.tally.asked
-    scene.publish("tea", 20, every_ms=5)
-    assert scene.bob.tally.asked == asked
-    scene.settle()
-
-
-def test_a_join_that_a_leave_overtook_is_said_again(scene):
-    scene.publish("tea", 3, every_ms=5)
-    scene.world._members[0].clear()
-    scene.publish("tea", 2, every_ms=300)
-    assert scene.world._members[0] == {"bob"}
-    asked = scene.bob.tally.asked
-    assert asked == 2
-    scene.publish("tea", 20, every_ms=5)
-    assert scene.bob.tally.asked == asked
-    scene.settle()
-
-
-def test_what_came_before_a_channel_was_left_does_not_count_once_it_is_joined_again(scene):
-    scene.publish("tea", 3, every_ms=5)
-    scene.unsubscribe("tea")
-    scene.wait(10)
-    scene.loses = lambda _sender, _receiver, message: isinstance(message, Join)
-    scene.subscribe("tea")
-    scene.wait(10)
-    scene.loses = nothing_lost
-    scene.publish("tea", 1, every_ms=300)
-    assert scene.world._members[0] == {"bob"}
-    scene.settle()
-
-
-def test_while_a_channel_carries_what_it_lost_is_asked_for_without_joining_again(scene):
-    before = scene.world.traffic.sent["Join"]
-    for _ in range(5):
-        scene.loses = lambda _sender, _receiver, message: isinstance(message, Event)
-        scene.publish("tea", 1)
-        scene.loses = nothing_lost
-        scene.publish("tea", 1, every_ms=100)
-    assert scene.bob.tally.asked == 5
-    assert scene.world.traffic.sent["Join"] == before
-    scene.settle()
-
-
-def test_a_channel_that_was_left_and_goes_on_to_carry_is_left_again():
-    scene = Scene()
-    scene.subscribe("rain", "tea")
-    scene.wait(10)
-    scene.loses = lambda _sender, _receiver, message: isinstance(message, Leave)
-    scene.unsubscribe("rain")
-    scene.publish("rain", STRAYS, every_ms=5)
-    assert scene.world.traffic.lost["Leave"] == 2
-    scene.publish("rain", STRAYS - 1, every_ms=5)
-    assert scene.world.traffic.lost["Leave"] == 2
-    scene.loses = nothing_lost
-    scene.publish("rain", 20, every_ms=5)
-    assert scene.world._members[1] == set()
-    assert scene.bob.tally.unwanted == 2 * STRAYS
-    scene.settle()
-
-
-def test_what_came_on_a_channel_before_it_was_joined_again_is_no_stray():
-    bob = receiver_that_has("tea", 0)
-    for _ in range(3):
-        bob.unsubscribe(["tea"])
-        for number in range(1, STRAYS):
-            assert bob.handle(Channel(0), Event("ann", "wind", number, "")) == []
-        assert bob.subscribe(["tea"])[0] == (Channel(0), Join("bob"))
 
 
 # -- losses
@@ -595,186 +438,3 @@ def test_digests_become_rare_while_nothing_is_published(scene):
     scene.publish("tea")
     scene.wait(250)
     assert scene.world.traffic.sent["Digest"] == told + 2
-
-
-# -- starting and ending
-
-
-def test_nothing_that_was_published_before_is_delivered():
-    scene = Scene()
-    scene.publish("tea", 3, every_ms=5)
-    scene.subscribe("tea")
-    scene.wait(30)
-    scene.publish("tea", 3, every_ms=5)
-    scene.settle()
-    assert scene.got() == [4, 5, 6]
-
-
-def test_topics_that_nobody_wants_are_dropped():
-    scene = Scene()
-    scene.subscribe("rain")
-    scene.wait(10)
-    scene.publish("wind", 3)
-    scene.settle()
-    assert scene.bob.tally.unwanted == 3
-
-
-def test_a_publisher_is_acknowledged_though_the_first_questions_are_lost():
-    scene = Scene()
-    scene.loses = lambda _sender, _receiver, message: isinstance(message, Start)
-    scene.subscribe("tea")
-    scene.publish("tea", 30, every_ms=20)
-    assert scene.got() == []
-    scene.loses = nothing_lost
-    scene.publish("tea", 30, every_ms=20)
-    scene.settle()
-    assert scene.got()[-1] == 60
-
-
-def test_what_comes_before_the_acknowledgement_is_held_until_then():
-    bob = ChannelReceiver("bob", FIRST, QUICK)
-    bob.subscribe(["tea"])
-    bob.handle(Channel(0), Event("ann", "tea", 4, "before"))
-    bob.handle(Channel(0), Event("ann", "tea", 5, "after"))
-    said = bob.handle(Peer("ann"), Started("ann", 0, 1, (("tea", 4),)))
-    assert said == [
-        (SUBSCRIBER, Acknowledged("ann", ("tea",))),
-        (SUBSCRIBER, Event("ann", "tea", 5, "after")),
-    ]
-
-
-def test_a_first_event_that_comes_before_the_acknowledgement_is_delivered():
-    bob = ChannelReceiver("bob", FIRST, QUICK)
-    bob.subscribe(["tea"])
-    bob.handle(Channel(0), Event("ann", "tea", 1, "first"))
-    said = bob.handle(Peer("ann"), Started("ann", 0, 1, ()))
-    assert said[1] == (SUBSCRIBER, Event("ann", "tea", 1, "first"))
-
-
-def test_known_publishers_are_asked_again_for_new_topics():
-    bob = receiver_that_has("tea", 0)
-    [_, _, (_, wake)] = bob.subscribe(["rain"])
-    assert bob.handle(CLOCK, wake)[0] == (Peer("ann"), Start("bob", 1, 2, ("rain",)))
-
-
-def test_a_receiver_that_wants_nothing_more_sets_no_alarm():
-    bob = receiver_that_has("tea", 0)
-    [_, _, (_, wake)] = bob.subscribe(["rain"])
-    bob.unsubscribe(["tea", "rain"])
-    assert bob.handle(CLOCK, wake) == []
-
-
-def test_an_old_acknowledgement_does_not_start_a_topic_that_was_taken_up_again():
-    bob = ChannelReceiver("bob", FIRST, QUICK)
-    bob.subscribe(["tea"])
-    bob.unsubscribe(["tea"])
-    bob.subscribe(["tea"])
-    assert bob.handle(Peer("ann"), Started("ann", 0, 1, (("tea", 4),)))[0][0] is CLOCK
-    said = bob.handle(Peer("ann"), Started("ann", 1, 2, (("tea", 6),)))
-    assert said == [(SUBSCRIBER, Acknowledged("ann", ("tea",)))]
-    assert bob.handle(Channel(0), Event("ann", "tea", 6, "")) == []
-    assert bob.handle(Channel(0), Event("ann", "tea", 7, ""))[0][1].number == 7
-
-
-def test_an_acknowledgement_of_later_topics_does_not_start_earlier_ones():
-    bob = ChannelReceiver("bob", FIRST, QUICK)
-    bob.subscribe(["tea"])
-    bob.subscribe(["rain"])
-    [(_, wake)] = bob.handle(Peer("ann"), Started("ann", 1, 2, ()))
-    assert bob.handle(CLOCK, wake)[0] == (Peer("ann"), Start("bob", 0, 2, ("tea", "rain")))
-    said = bob.handle(Peer("ann"), Started("ann", 0, 2, (("tea", 3),)))
-    assert said == [(SUBSCRIBER, Acknowledged("ann", ("tea", "rain")))]
-    assert bob.handle(Peer("ann"), Started("ann", 0, 1, (("tea", 1),))) == []
-
-
-def test_a_publisher_that_begins_later_is_heard_from_its_first_event():
-    scene = Scene()
-    scene.subscribe("tea")
-    scene.wait(100)
-    scene.world.add_publisher("carl", FIRST, QUICK)
-    scene.wait(100)
-    for _ in range(3):
-        body = scene.ledger.publishing("carl", "tea")
-        scene.world.publish("carl", "tea", body)
-        scene.ledger.was_published("carl", "tea")
-    scene.settle()
-    assert scene.ledger.numbers("bob", "carl", "tea") == [1, 2, 3]
-
-
-def test_topics_come_and_go_while_events_are_on_their_way(scene):
-    for _ in range(6):
-        scene.publish("tea", 2)
-        scene.unsubscribe("tea")
-        scene.publish("tea", 2)
-        scene.subscribe("tea")
-        scene.publish("tea", 2, every_ms=3)
-    scene.settle()
-
-
-@pytest.mark.parametrize("topics", ["tea", b"tea", [7], ["tea", None]])
-def test_topics_are_a_list_of_texts(topics):
-    bob = receiver_that_has("rain", 0)
-    for act in (bob.subscribe, bob.unsubscribe):
-        with pytest.raises(TopicError, match=r"list of texts, such as|a topic is a text, not"):
-            act(topics)
-    assert bob.topics == {"rain"}
-
-
-def test_channels_are_left_when_no_wanted_topic_needs_them():
-    bob = ChannelReceiver("bob", FIRST, QUICK)
-    assert bob.subscribe(["rain", "wind"])[0] == (Channel(1), Join("bob"))
-    assert bob.subscribe(["wind"]) == []
-    assert bob.unsubscribe(["wind"]) == []
-    assert bob.unsubscribe(["rain", "unknown"]) == [(Channel(1), Leave("bob"))]
-
-
-def test_a_publisher_that_is_gone_for_good_is_forgotten():
-    bob = receiver_that_has("tea", 0)
-    [(_, wake)] = bob.handle(Channel(0), Event("ann", "tea", 3, "third"))
-    assert bob.publisher_left("ann") == [
-        (SUBSCRIBER, Lost("ann", "tea", 1, 2)),
-        (SUBSCRIBER, Event("ann", "tea", 3, "third")),
-    ]
-    assert bob.publisher_left("ann") == []
-    assert bob.handle(CLOCK, wake) == []
-
-
-def test_messages_for_others_are_refused():
-    with pytest.raises(TopicError, match="publisher 'ann' cannot use a Digest"):
-        ChannelPublisher("ann", FIRST).handle(CONTROL, Digest("carl", ()))
-    with pytest.raises(TopicError, match="receiver 'bob' cannot use a Ask"):
-        ChannelReceiver("bob", FIRST).handle(CONTROL, Ask("carl", ()))
-
-
-def test_an_answer_holds_no_more_than_a_question_may_ask_for():
-    ann = ChannelPublisher("ann", FIRST, Settings(ask_events=3))
-    for _ in range(9):
-        ann.publish("tea", "")
-    gaps = (Gap("tea", 1, 2), Gap("tea", 4, 9), Gap("rain", 1, 1))
-    answer = ann.handle(Peer("bob"), Ask("bob", gaps))
-    assert [message.number for _, message in answer] == [1, 2, 4]
-
-
-def test_settings_are_above_nothing():
-    for value in (0, -1, float("nan"), float("inf")):
-        with pytest.raises(TopicError, match=f"overlap_ms is more than 0 and finite, not {value}"):
-            Settings(overlap_ms=value)
-    no_counts: list[Any] = [1.5, True, "7"]
-    for one in no_counts:
-        with pytest.raises(TopicError, match=f"history is a whole number, not {one}"):
-            Settings(history=one)
-    with pytest.raises(TopicError, match="history is more than 0 and finite, not 0"):
-        Settings(history=0)
-
-
-def test_an_alarm_that_no_longer_counts_is_nothing():
-    ann = ChannelPublisher("ann", FIRST)
-    assert ann.handle(CLOCK, Wake(1, 999)) == []
-
-
-def receiver_that_has(topic: str, last: int) -> ChannelReceiver:
-    """A receiver of one topic that Ann has acknowledged."""
-    bob = ChannelReceiver("bob", FIRST, QUICK)
-    bob.subscribe([topic])
-    bob.handle(Peer("ann"), Started("ann", 0, 1, ((topic, last),)))
-    return bob
