@@ -30,7 +30,7 @@ def test_topics_have_a_rate(topic: int):
         Interests.from_pairs(np.array([1]), np.array([topic], np.int32), np.array([1, 1]))
 
 
-@pytest.mark.parametrize("rates", [[-1, 2], [LARGEST_RATES, 1], [0.5, 1.0]])
+@pytest.mark.parametrize("rates", [[-1, 2], [LARGEST_RATES, 1], [1 << 62, 1 << 62], [0.5, 1.0]])
 def test_rates_that_cannot_be_summed_exactly_are_refused(rates: list[float]):
     with pytest.raises(TopicError, match="rates"):
         Interests.from_pairs(np.array([1]), np.array([0], np.int32), np.array(rates))

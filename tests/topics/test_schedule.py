@@ -1,5 +1,7 @@
 """A schedule only lowers the cost, lets everybody vote, and comes to rest in a local minimum."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -182,7 +184,24 @@ def test_a_small_improvement_is_enough_where_that_is_wanted():
     assert ends[0.0].cost <= ends[0.01].cost < 1.05 * ends[0.0].cost
 
 
-@pytest.mark.parametrize(("share", "improvement"), [(0.0, 0.0), (1.5, 0.0), (0.2, 1.0)])
-def test_settings_are_shares(share: float, improvement: float):
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"share": 0.0},
+        {"share": 1.5},
+        {"moves": 0.0},
+        {"improvement": 1.0},
+        {"large_change": -3.0},
+        {"large_change": 1.1},
+        {"large_change": np.nan},
+    ],
+)
+def test_settings_are_shares(wrong: dict[str, Any]):
     with pytest.raises(TopicError, match="share"):
-        Settings(share, improvement=improvement)
+        Settings(**wrong)
+
+
+@pytest.mark.parametrize("patience", [-1, 0])
+def test_patience_lasts_for_a_wave(patience: int):
+    with pytest.raises(TopicError, match=f"1 wave or more, not for {patience}"):
+        Settings(patience=patience)

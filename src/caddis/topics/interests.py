@@ -52,7 +52,7 @@ class Interests:
             raise TopicError(
                 f"{len(subscribers):,} subscribers and {len(topics):,} topics: no pairs"
             )
-        rates = _checked_rates(rates)
+        rates = checked_rates(rates)
         if len(topics) and not 0 <= topics.min() <= topics.max() < len(rates):
             raise TopicError(
                 f"topics {topics.min()} to {topics.max()} do not all have one of {len(rates)} rates"
@@ -124,14 +124,19 @@ def _scaled(values: Floats, digits: int) -> Floats:
     return values * 10.0**digits if digits >= 0 else values / 10.0**-digits
 
 
-def _checked_rates(rates: Int64s) -> Int64s:
+def checked_rates(rates: Int64s) -> Int64s:
+    """Whole numbers that are not too large, even all together.
+
+    >>> checked_rates(np.array([5, 0], np.int8)).tolist()
+    [5, 0]
+    """
     given = np.asarray(rates)
     if given.dtype.kind not in "iu" and given.size:
         raise TopicError(f"rates are whole numbers, not {given.dtype}: see integer_rates")
-    if given.size and (given.min() < 0 or int(given.sum()) > LARGEST_RATES):
+    if given.size and (given.min() < 0 or max(given.max(), given.sum()) > LARGEST_RATES):
         raise TopicError(
-            f"rates from {given.min():,} that come to {given.sum():,}: they are 0 or more, and "
-            f"at most {LARGEST_RATES:,} together (see integer_rates)"
+            f"{given.size:,} rates from {given.min():,} to {given.max():,}: they are 0 or more, "
+            f"and at most {LARGEST_RATES:,} together (see integer_rates)"
         )
     return given.astype(np.int64)
 

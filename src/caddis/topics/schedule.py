@@ -63,6 +63,10 @@ class Settings:
             )
         if not 0 <= self.improvement < 1:
             raise TopicError(f"an improvement is a share of the cost, not {self.improvement}")
+        if not 0 <= self.large_change <= 1:
+            raise TopicError(f"a large change is a share of the topics, not {self.large_change}")
+        if not self.patience >= 1:
+            raise TopicError(f"patience lasts for 1 wave or more, not for {self.patience}")
 
 
 class Wave(NamedTuple):
