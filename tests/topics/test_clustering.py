@@ -46,6 +46,7 @@ class Federation:
         settings: Settings | None = None,
     ) -> None:
         self.wanted, self.rates, self.k = wanted.copy(), rates, k
+        self.protocol = protocol
         self.nodes = [
             ClusteringNode(
                 name, rates, k, own, protocol=protocol, settle_ms=settle_ms, settings=settings
@@ -88,7 +89,9 @@ class Federation:
                 assert node.version == leader.version
                 assert node.channels.tolist() == leader.channels.tolist()
                 assert node.agreed[1].tolist() == leader.channels.tolist()
-            assert self.wishes(root)[0].tolist() == leader.channels.tolist()
+            wishes, cost = self.wishes(root)
+            assert wishes.tolist() == leader.channels.tolist()
+            assert self.protocol != "aggregation" or leader.cost == cost
 
     @property
     def packets(self) -> int:
@@ -179,14 +182,24 @@ def test_an_alarm_that_was_set_before_another_is_not_heard():
         ({"protocol": "gossip"}, [], "unknown protocol 'gossip'"),
         ({"channels": np.array([0, 1, 2], np.int32)}, [], "channels from 0 to 1"),
         ({"channels": np.array([0], np.int32)}, [], "3 topics need a channel each"),
+        ({"rates": np.array([0.5, 0.9, 1.7])}, [], "whole numbers, not float64"),
+        ({"rates": np.array([1, -1, 1])}, [], "rates from -1 to 1"),
+        ({"rates": np.array([1, 1, 1 << 62])}, [], "at most"),
+        ({"k": 0}, [], "1 channel or more, a whole number, not 0"),
+        ({"k": 2.5}, [], "1 channel or more, a whole number, not 2.5"),
+        ({"start": "quick"}, [], "unknown start 'quick': it is one of .'concurrent', 'leader'"),
+        ({"settle_ms": -4.0}, [], "0 ms or longer, not -4"),
+        ({"settle_ms": np.nan}, [], "0 ms or longer, not nan"),
         ({}, [0, 3], "numbers from 0 to 2, not 0 to 3"),
+        ({}, [0.7], "whole numbers, not float64"),
+        ({}, [True, False, True], "whole numbers, not bool"),
+        ({}, ["jazz"], "whole numbers, not <U4"),
     ],
 )
 def test_what_a_node_cannot_use_is_refused(arguments, wanted, complaint: str):
+    usual = {"rates": np.ones(3, np.int64), "k": 2, "rng": np.random.default_rng(0)}
     with pytest.raises(TopicError, match=complaint):
-        ClusteringNode(
-            0, np.ones(3, np.int64), 2, np.random.default_rng(0), **arguments
-        ).set_wanted(wanted)
+        ClusteringNode(0, **(usual | arguments)).set_wanted(wanted)
 
 
 def test_without_topics_there_is_nothing_to_cluster():
@@ -247,6 +260,57 @@ def test_a_change_of_interests_starts_only_the_votes_that_it_touches(protocol: s
         assert protocol == "voting" or not touched or name == 0 or heard == touched
         started += len(heard)
     assert started > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_by_aggregation_the_root_knows_what_all_nodes_pay_at_rest(seed: int):
+    federation = clustered(seed)
+    rng, root = np.random.default_rng(seed), federation.nodes[0]
+    unmoved = 0
+    for name in rng.permutation(len(federation.nodes)).tolist():
+        before, version = federation.packets, root.version
+        federation.want(name, federation.wanted[name] ^ (rng.random(len(federation.rates)) < 0.1))
+        federation.rest()
+        assert root.cost == federation.wishes(0)[1]
+        if root.version == version:
+            unmoved += 1
+            assert federation.packets - before <= depth(federation, name)
+    assert unmoved > 0
+
+
+def depth(federation: Federation, name: int) -> int:
+    """How many links there are from a node up to the root."""
+    above = int(federation.tree.parents[name])
+    return 0 if above < 0 else 1 + depth(federation, above)
+
+
+def test_by_aggregation_the_root_knows_what_nodes_pay_that_come_and_go_at_rest():
+    federation = clustered(3)
+    leaf = int(np.setdiff1d(np.arange(12), federation.tree.parents).max())
+    above, root = int(federation.tree.parents[leaf]), federation.nodes[0]
+    assert above != 0
+    assert federation.nodes[leaf].own_cost > 0
+    federation.tree.leave(leaf, above)
+    federation.rest()
+    assert root.cost == federation.wishes(0)[1]
+    federation.tree.join(above, leaf)
+    federation.rest()
+    assert root.cost == federation.wishes(0)[1]
+
+
+def test_by_voting_the_root_is_not_told_of_a_cost_that_changes_no_vote():
+    wanted = np.tile(np.array([True, True, False, False]), (24, 1))
+    wanted[::2] = ~wanted[::2]
+    chain = np.arange(-1, 23, dtype=np.int32)
+    rates, rng = np.full(4, 9), np.random.default_rng(2)
+    federation = Federation(wanted, rates, 2, rng, parents=chain, protocol="voting")
+    federation.rest()
+    before = federation.packets
+    federation.want(23, np.array([False, True, False, False]))
+    federation.rest()
+    assert federation.packets - before == 3
+    assert federation.nodes[0].cost == 0
+    assert federation.nodes[23].cost == federation.wishes(0)[1] == 9
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

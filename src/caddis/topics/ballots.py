@@ -49,13 +49,15 @@ class Ballots:
     def want(self, topics: Iterable[int]) -> None:
         """What the node wants from now on."""
         wanted: Bools = np.zeros(len(self._rates), np.bool_)
-        given = np.asarray(list(topics), np.int64)
-        if len(given) and not 0 <= given.min() <= given.max() < len(wanted):
+        given = np.asarray(list(topics))
+        if given.size and given.dtype.kind not in "iu":
+            raise TopicError(f"topics are whole numbers, not {given.dtype}")
+        if given.size and not 0 <= given.min() <= given.max() < len(wanted):
             raise TopicError(
                 f"topics are numbers from 0 to {len(wanted) - 1}, "
                 f"not {given.min()} to {given.max()}"
             )
-        wanted[given] = True
+        wanted[given.astype(np.int64)] = True
         self.wanted = wanted
         self.doubt()
 

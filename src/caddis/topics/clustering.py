@@ -15,7 +15,7 @@ while. Where two parts of the tree meet, the map that was made for more nodes is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from caddis.topics.ballots import Ballots, last_words
 from caddis.topics.clustering_leader import Alarm, Leader, SettledWave, Step
 from caddis.topics.clustering_messages import FIRST, Announcement, Offer, Report, Standing, Version
 from caddis.topics.excess import checked_channels
+from caddis.topics.interests import checked_rates
 from caddis.topics.links import CLOCK, Link, Sent, Wake
 from caddis.topics.schedule import Mode, Schedule, Settings
 from caddis.topics.tree_place import TreePlace
@@ -65,10 +66,9 @@ class ClusteringNode:
         start: Mode = "leader",
         settle_ms: float = SETTLE_MS,
     ) -> None:
-        if not len(rates):
-            raise TopicError("there are no topics to cluster")
+        rates = checked_rates(rates)
+        _check(len(rates), k, start)
         first = np.arange(len(rates), dtype=np.int32) % k if channels is None else channels
-        rates = np.asarray(rates, np.int64)
         self.name = name
         self._k, self._rng = k, rng
         self._settings, self._start = settings or Settings(), start
@@ -77,7 +77,8 @@ class ClusteringNode:
         self._standing = self._agreed = self._first
         self._ballots = Ballots(rates, k, protocol)
         self._place = TreePlace()
-        self._reported = False
+        self._reported: Report | None = None
+        """The last report on this map."""
         self._held: list[tuple[Link, Any]] = []
         """What was heard in votes since the map came, from those who have it already."""
         self._leader: Leader | None = None
@@ -133,7 +134,11 @@ class ClusteringNode:
 
     @property
     def cost(self) -> int:
-        """What this node and all below it receive and do not want, as far as they reported."""
+        """What this node and all below it receive and do not want, as far as they reported.
+
+        By aggregation nodes report every change. By voting, where most changes are to go nowhere,
+        they report once on each map, and what changes below this node later may not show here.
+        """
         return self.own_cost + self._place.cost_below
 
     def set_wanted(self, topics: Iterable[int]) -> Sent:
@@ -207,14 +212,14 @@ class ClusteringNode:
         if standing.stage == "rest":
             self._agreed = standing
         self._ballots.due[news.topics] = True
-        self._reported = False
+        self._reported = None
         self._place.await_reports()
         return [(link, news) for link in self._place.below]
 
     def _look_up(self) -> Sent:
         """Another node is above, or none: report to it, or lead after a while."""
         self._leader = self._offered = None
-        self._reported = False
+        self._reported = None
         self._alarm.cancel()
         self._ballots.doubt()
         told = self._place.told
@@ -247,10 +252,17 @@ class ClusteringNode:
         return last_words(said)
 
     def _report(self) -> Sent:
-        if self._reported or self._place.told is None or self.version == FIRST:
+        if (
+            self._place.told is None
+            or self.version == FIRST
+            or (self._reported and not self._exact)
+        ):
             return []
-        self._reported = True
-        return [(self._place.up, Report(self.version, self.cost, self._place.nodes))]
+        report = Report(self.version, self.cost, self._place.nodes)
+        if report == self._reported:
+            return []
+        self._reported = report
+        return [(self._place.up, report)]
 
     def _hear_offer(self, offer: Offer) -> Sent:
         if not self._place.is_root:
@@ -303,3 +315,12 @@ class ClusteringNode:
         ):
             return [(CLOCK, self._alarm.set())]
         return []
+
+
+def _check(topics: int, k: float, start: str) -> None:
+    if not topics:
+        raise TopicError("there are no topics to cluster")
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise TopicError(f"topics share 1 channel or more, a whole number, not {k}")
+    if start not in get_args(Mode):
+        raise TopicError(f"unknown start {start!r}: it is one of {sorted(get_args(Mode))}")

@@ -8,11 +8,13 @@ a while, topics are stirred again. Sums that come up with all reports are exact,
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from caddis.arrays import Int32s
+from caddis.errors import TopicError
 from caddis.topics.clustering_messages import Stage
 from caddis.topics.links import Wake
 from caddis.topics.schedule import Mode, Schedule, Wave
@@ -41,6 +43,8 @@ class Alarm:
     """The one alarm that a leader may have set; an earlier one that rings late is not heard."""
 
     def __init__(self, after_ms: float) -> None:
+        if not 0 <= after_ms < math.inf:
+            raise TopicError(f"a while is 0 ms or longer, not {after_ms:g}: see settle_ms")
         self.is_set = False
         self._after_ms = after_ms
         self._token = 0
