@@ -4,10 +4,11 @@
 
 The paper's inputs (local building blocks, section 4): three choices, normally distributed costs,
 d'(2,3) = 1, and d'(1,2) as the table says. Trees are complete and random binary ones. The nodes are
-the real ones, in rounds; all votes of a tree go on side by side. A vote is held, then a share of
-the nodes draw their inputs anew, time and again. Figures are messages a node and vote: for the
-first vote, and for each change after it. Seeds are fixed, so a table is the same on any machine.
-`caddis.topics.difficulty` chooses by the figures of the default run.
+the real ones, in rounds, and for voting the engine of `caddis.lab.vote_rounds`, which sends the
+same messages. A vote is held, then a share of the nodes draw their inputs anew, time and again.
+Figures are messages a node and vote: for the first vote, and for a change once as many inputs have
+changed as twice all nodes have, since voting gets dearer until then. Seeds are fixed, so a table is
+the same on any machine. `caddis.topics.difficulty` chooses by the figures of the default run.
 
 The last table has what a vote takes in all, with the polls that choose for themselves: a first one
 on a complete tree, and then changes of 1% of the inputs.
@@ -26,16 +27,17 @@ from rich.table import Table
 from caddis.arrays import Int32s, Int64s
 from caddis.lab.tree_simulator import TreeSimulator, a_round
 from caddis.lab.trees import complete_binary_tree, random_binary_tree
-from caddis.lab.vote_rounds import gaussian_costs
+from caddis.lab.vote_rounds import Tree, VoteRounds, gaussian_costs
 from caddis.topics.aggregation import Aggregator
 from caddis.topics.measured_poll import MeasuredPoll
 from caddis.topics.voting import Poll, Voter
 
 DIFFICULTIES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
-SHARES = {0.001: 20, 0.01: 6, 0.1: 3, 1.0: 2}
-"""Of a change: how many nodes draw anew, and how often it is repeated."""
+SHARES = (0.001, 0.01, 0.1, 1.0)
+"""Of a change: how many nodes draw anew."""
+AGGREGATED_CHANGES = 6
+"""How many are counted by real nodes; what they take does not depend on those before."""
 FIRST = "first"
-PROTOCOLS: dict[str, Callable[[int, int], Poll]] = {"voting": Voter, "aggregation": Aggregator}
 Record = dict[str, str | float]
 IN_ALL = (0.01, 0.1, 0.2, 0.5, 2.0)
 CHANGES = (20, 200)
@@ -52,12 +54,33 @@ def tree_of(shape: str, nodes: int, rng: np.random.Generator) -> Int32s:
     return complete_binary_tree(nodes) if shape == "complete" else random_binary_tree(nodes, rng)
 
 
-def messages(
-    protocol: str, parents: Int32s, difficulty: float, votes: int, rng: np.random.Generator
+def by_voting(
+    parents: Int32s, difficulty: float, votes: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Messages a node and vote, of the first vote and of changes by their share."""
+    tree, distances = Tree.of(parents), (difficulty, 1.0)
+    found: dict[str, list[float]] = {what: [] for what in (FIRST, *map(str, SHARES))}
+    for share in SHARES:
+        size = max(1, round(share * len(tree)))
+        turn = -(-len(tree) // size)
+        for _ in range(votes if turn < len(tree) else max(1, votes // 4)):
+            vote = VoteRounds(tree, gaussian_costs(len(tree), distances, rng)).run()
+            found[FIRST].append(vote.messages)
+            for change in range(2 * turn + max(turn, 4)):
+                some = rng.choice(len(tree), size, replace=False).astype(np.int32)
+                vote.change(some, gaussian_costs(size, distances, rng))
+                vote.run()
+                if change >= 2 * turn:
+                    found[str(share)].append(vote.messages)
+    return {what: float(np.mean(ones)) for what, ones in found.items()}
+
+
+def by_aggregation(
+    parents: Int32s, difficulty: float, votes: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """The same, of real nodes."""
     nodes = len(parents)
-    polls = [PROTOCOLS[protocol](3, votes) for _ in range(nodes)]
+    polls = [Aggregator(3, votes) for _ in range(nodes)]
     tree = TreeSimulator(polls, rng, a_round, parents=parents)
     inputs = np.zeros((nodes, votes, 3), np.int64)
     sent = 0
@@ -72,10 +95,10 @@ def messages(
         return (sent - before) / nodes / votes
 
     found = {FIRST: take(np.arange(nodes, dtype=np.int32))}
-    for share, times in SHARES.items():
+    for share in SHARES:
         size = max(1, round(share * nodes))
-        draws = [rng.choice(nodes, size, replace=False).astype(np.int32) for _ in range(times)]
-        found[str(share)] = float(np.mean([take(draw) for draw in draws]))
+        draws = [rng.choice(nodes, size, replace=False) for _ in range(AGGREGATED_CHANGES)]
+        found[str(share)] = float(np.mean([take(draw.astype(np.int32)) for draw in draws]))
     check(polls, inputs)
     return found
 
@@ -87,14 +110,17 @@ def check(polls: Sequence[Poll], inputs: Int64s) -> None:
         raise SystemExit("some node did not choose the least")
 
 
+PROTOCOLS = {"voting": by_voting, "aggregation": by_aggregation}
+
+
 def measured(shape: str, nodes: int, trees: int, votes: int) -> list[Record]:
     rows: list[Record] = []
     for difficulty in DIFFICULTIES:
-        for protocol in PROTOCOLS:
+        for protocol, counted in PROTOCOLS.items():
             runs = []
             for seed in range(trees):
                 rng = np.random.default_rng(seed)
-                runs.append(messages(protocol, tree_of(shape, nodes, rng), difficulty, votes, rng))
+                runs.append(counted(tree_of(shape, nodes, rng), difficulty, votes, rng))
             means = {what: float(np.mean([run[what] for run in runs])) for what in runs[0]}
             rows.append({"tree": shape, "difficulty": difficulty, "protocol": protocol, **means})
     return rows

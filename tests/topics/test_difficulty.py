@@ -1,5 +1,5 @@
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from caddis.errors import TopicError
 from caddis.lab import vote_rounds
 from caddis.lab.tree_simulator import TreeSimulator, a_round
 from caddis.lab.trees import random_binary_tree
-from caddis.lab.vote_rounds import gaussian_costs
+from caddis.lab.vote_rounds import Tree, VoteRounds, gaussian_costs
 from caddis.topics.aggregation import Aggregator
 from caddis.topics.difficulty import (
     DIFFICULTIES,
@@ -22,7 +22,6 @@ from caddis.topics.difficulty import (
     moments,
     upkeep_messages,
 )
-from caddis.topics.voting import Poll, Voter
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -130,42 +129,49 @@ def test_predictions_are_between_those_that_were_measured(protocol: str):
 
 
 @pytest.mark.parametrize(
-    ("share", "expected"), [(0.001, 0.11), (0.01, 0.14), (0.1, 0.22), (1.0, 0.55)]
+    ("share", "expected"), [(0.001, 0.37), (0.01, 0.4), (0.1, 0.47), (1.0, 0.78)]
 )
 def test_voting_pays_above_the_difficulties_that_are_told(share: float, expected: float):
     chosen = [choose_protocol(factor * expected, share) for factor in (0.95, 1.05)]
     assert chosen == ["aggregation", "voting"]
 
 
-def taken(make: Callable[[int, int], Poll], difficulty: float, share: float) -> tuple[float, float]:
-    """Messages a node of a first vote and of a change, on a random binary tree of 1,000 nodes."""
-    rng, nodes, votes, times = np.random.default_rng(1), 1000, 8, 3
-    polls = [make(3, votes) for _ in range(nodes)]
+def test_real_nodes_aggregate_by_about_as_many_messages_as_are_foretold():
+    rng, nodes, difficulty, share = np.random.default_rng(1), 1000, 0.1, 0.1
+    polls = [Aggregator(3) for _ in range(nodes)]
     tree = TreeSimulator(polls, rng, a_round, parents=random_binary_tree(nodes, rng))
 
     def vote(some: Sequence[int]) -> float:
         before = tree.messages.sum()
-        costs = gaussian_costs(len(some) * votes, (difficulty, 1.0), rng)
-        for node, one in zip(some, costs.reshape(-1, votes, 3), strict=True):
+        costs = gaussian_costs(len(some), (difficulty, 1.0), rng)
+        for node, one in zip(some, costs, strict=True):
             tree.say(node, polls[node].set_input(one))
         tree.run()
-        return float(tree.messages.sum() - before) / nodes / votes
+        return float(tree.messages.sum() - before) / nodes
 
-    first = vote(range(nodes))
-    size = round(share * nodes)
-    changes = [vote(rng.choice(nodes, size, replace=False).tolist()) for _ in range(times)]
-    return first, sum(changes) / times
+    assert vote(range(nodes)) == pytest.approx(first_messages("aggregation", difficulty), rel=0.1)
+    upkeep = vote(rng.choice(nodes, round(share * nodes), replace=False).tolist())
+    assert upkeep == pytest.approx(upkeep_messages("aggregation", difficulty, share), rel=0.3)
 
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("difficulty", "share"), [(0.1, 0.1), (1.0, 0.01)])
-@pytest.mark.parametrize(("protocol", "make"), [("voting", Voter), ("aggregation", Aggregator)])
-def test_real_nodes_take_about_as_many_messages_as_are_foretold(
-    protocol: str, make: Callable[[int, int], Poll], difficulty: float, share: float
+def test_votes_take_about_as_many_messages_as_are_foretold_once_much_has_changed(
+    difficulty: float, share: float
 ):
-    first, upkeep = taken(make, difficulty, share)
-    assert first == pytest.approx(first_messages(protocol, difficulty), rel=0.1)
-    assert upkeep == pytest.approx(upkeep_messages(protocol, difficulty, share), rel=0.3)
+    rng, nodes = np.random.default_rng(1), 1000
+    size, turn, first, upkeep = round(share * nodes), round(1 / share), [], []
+    for _ in range(8):
+        tree = Tree.of(random_binary_tree(nodes, rng))
+        vote = VoteRounds(tree, gaussian_costs(nodes, (difficulty, 1.0), rng)).run()
+        first.append(vote.messages)
+        for change in range(3 * turn):
+            some = rng.choice(nodes, size, replace=False).astype(np.int32)
+            vote.change(some, gaussian_costs(size, (difficulty, 1.0), rng))
+            vote.run()
+            upkeep += [vote.messages] if change >= 2 * turn else []
+    assert np.mean(first) == pytest.approx(first_messages("voting", difficulty), rel=0.1)
+    assert np.mean(upkeep) == pytest.approx(upkeep_messages("voting", difficulty, share), rel=0.3)
 
 
 @pytest.mark.parametrize("protocol", ["voting", "aggregation"])
