@@ -105,6 +105,23 @@ def test_names_may_come_twice_and_rates_may_be_given():
     assert interests.rates.tolist() == [3, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{", "not an object of lists"),
+        ('[["jazz"]]', "not an object of lists"),
+        ('{"ann": "jazz"}', "what 'ann' wants is not a list"),
+        ('{"ann": {"jazz": 1}}', "what 'ann' wants is not a list"),
+        ('{"bob": [], "ann": ["jazz", 7]}', "what 'ann' wants is not a list"),
+        ("{}", "nobody wants anything"),
+        ('{"ann": []}', "nobody wants anything"),
+    ],
+)
+def test_what_is_not_interests_is_refused(text: str, complaint: str):
+    with pytest.raises(TopicError, match=f"{complaint}.*write interests as"):
+        from_json(text)
+
+
 @pytest.mark.skipif(not DEEZER.exists(), reason="the Deezer interests are not on this machine")
 def test_kmeans_more_than_halves_the_cost_of_real_interests():
     interests, names = from_json(DEEZER.read_text())

@@ -23,6 +23,8 @@ from caddis.topics.interests import Interests, offsets_of
 MOST_SUPPORT = 0.9
 """The most popular topic of a Zipf model is wanted by no larger share of the subscribers."""
 
+RIGHT = 'write interests as {"ann": ["jazz", "rock"], "bob": []}'
+
 
 def uniform(
     subscribers: int, topics: int, rng: np.random.Generator, support: float = 0.2
@@ -89,7 +91,7 @@ def redrawn(
 
 
 def from_json(text: str, rates: Int64s | None = None) -> tuple[Interests, list[str]]:
-    """Real interests from a JSON object of users and the lists of topics that each wants.
+    """Real interests from a JSON object of subscribers and the lists of topics that each wants.
 
     The topics' names are in the order of their numbers, that is, sorted.
 
@@ -97,14 +99,30 @@ def from_json(text: str, rates: Int64s | None = None) -> tuple[Interests, list[s
     >>> names, interests.subscribers, interests.wanted(0).tolist()
     (['jazz', 'rock'], 2, [0, 1])
     """
-    users: dict[str, list[str]] = json.loads(text)
-    names = sorted({topic for topics in users.values() for topic in topics})
+    wanted = _lists(text)
+    names = sorted({topic for topics in wanted.values() for topic in topics})
     number = {name: i for i, name in enumerate(names)}
-    rows = [sorted({number[name] for name in topics}) for topics in users.values()]
+    rows = [sorted({number[name] for name in topics}) for topics in wanted.values()]
     sizes = np.array([len(row) for row in rows], np.int64)
     topics = np.array([topic for row in rows for topic in row], np.int32)
     given = np.ones(len(names), np.int64) if rates is None else rates
     return Interests(offsets_of(sizes), topics, given), names
+
+
+def _lists(text: str) -> dict[str, list[str]]:
+    """By subscriber: the topics' names, at least one in all."""
+    try:
+        wanted = json.loads(text)
+    except ValueError:
+        wanted = None
+    if not isinstance(wanted, dict):
+        raise TopicError(f"not an object of lists: {RIGHT}")
+    for subscriber, topics in wanted.items():
+        if not isinstance(topics, list) or not all(isinstance(one, str) for one in topics):
+            raise TopicError(f"what {subscriber!r} wants is not a list of topics' names: {RIGHT}")
+    if not any(wanted.values()):
+        raise TopicError(f"nobody wants anything: {RIGHT}")
+    return wanted
 
 
 def zipf_supports(topics: int, wanted: float, exponent: float) -> Floats:
