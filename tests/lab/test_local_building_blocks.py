@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure as Canvas
 
 from caddis.errors import TopicError
 from caddis.lab.interest_models import planted
 from caddis.lab.local_building_blocks import KINDS, Experiment, keys, places, plan
+from caddis.lab.local_building_blocks_delays import simulated
 from caddis.lab.local_building_blocks_figures import Figure, Line, all_figures, figures_named
-from caddis.lab.local_building_blocks_plots import draw
+from caddis.lab.local_building_blocks_plots import distinct, draw, draw_panel, in_one
 from caddis.lab.local_building_blocks_results import (
     Cell,
     by_measure,
@@ -30,9 +32,10 @@ from caddis.lab.local_building_blocks_runs import (
     whole,
 )
 from caddis.lab.local_building_blocks_topics import FIRST, LAST, Ballot
-from caddis.lab.local_building_blocks_votes import settled
+from caddis.lab.local_building_blocks_votes import COMPLETE, quiet, tree_of
+from caddis.lab.tree_simulator import a_round
 from caddis.lab.trees import complete_binary_tree
-from caddis.lab.vote_rounds import Tree, VoteRounds
+from caddis.lab.vote_rounds import Tree, VoteRounds, gaussian_costs
 from caddis.topics.excess import count, vote_costs
 
 SMALL = Scale(
@@ -48,10 +51,11 @@ SMALL = Scale(
     every=4,
     channels=(2, 5),
     shares=(0.2, 1.0),
+    delayed=(0.1,),
 )
 CONDITIONS = Conditions(nodes=60, changed=0.05, subscribers=80, topics=12, k=3)
 SETUP = Setup(CONDITIONS, planted(80, 12, np.random.default_rng(0)))
-FIGURES = all_figures(SMALL)
+FIGURES = all_figures(SMALL, 0.05)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +68,7 @@ def made_up(x: float, repeat: int, measure: str, value: float, of: int = 1) -> R
 
 
 def test_what_figures_share_is_run_once():
-    tasks = plan(figures_named(("2a", "2b", "first", "upkeep"), SMALL), SMALL, CONDITIONS)
+    tasks = plan(figures_named(("2a", "2b", "first", "upkeep"), SMALL, 0.05), SMALL, CONDITIONS)
     everywhere = [(task.setting, place) for task in tasks for place in task.places]
     assert len(everywhere) == len(set(everywhere)) == 2 * 4
     assert {task.experiment for task in tasks} == {"distance"}
@@ -73,6 +77,14 @@ def test_what_figures_share_is_run_once():
 def test_every_figure_has_lines_and_every_experiment_a_figure():
     assert {line.experiment for figure in FIGURES for line in figure.lines} == set(KINDS)
     assert len({figure.name for figure in FIGURES}) == len(FIGURES)
+
+
+def test_titles_say_how_many_inputs_change():
+    titles = [figure.title for figure in FIGURES if figure.name.endswith("upkeep")]
+    assert titles == [
+        "after 5% of the inputs changed",
+        "the same after 5% of the interests changed",
+    ]
 
 
 def test_large_trees_come_first():
@@ -157,7 +169,22 @@ def test_a_vote_with_a_wrong_outcome_is_told():
     tree = Tree.of(complete_binary_tree(3))
     vote = VoteRounds(tree, [[0, 5], [0, 5], [0, 5]])
     with pytest.raises(TopicError, match="not 1 everywhere"):
-        settled(vote, np.array([[5, 0]]))
+        quiet(vote, np.array([[5, 0]]))
+
+
+def test_real_nodes_cast_the_votes_of_the_engine(runs):
+    values = by_measure(runs)
+    drawn = values["distance", COMPLETE, "voting"][0.1]
+    assert values["delays", COMPLETE, "rounds"][0.1][0] == drawn[0]
+    assert values["delays", COMPLETE, "delays"][0.1][0] != drawn[0]
+
+
+def test_without_random_delays_real_nodes_say_what_the_engine_says():
+    rng = np.random.default_rng(3)
+    tree, costs = tree_of(COMPLETE, 60, rng), gaussian_costs(60, (0.1, 1.0), rng)
+    engine, real = quiet(VoteRounds(tree, costs), costs), simulated(tree, costs, rng, a_round)
+    assert real.messages.tolist() == engine.node_messages.tolist()
+    assert real.now == engine.rounds
 
 
 def test_a_line_is_the_mean_of_its_runs_and_what_is_there_twice_counts_once():
@@ -198,11 +225,11 @@ def test_runs_survive_a_file(runs):
 
 def test_there_is_no_other_figure():
     with pytest.raises(TopicError, match="there is no figure '3a'; there is: 1, 2a"):
-        figures_named(("2a", "3a"), SMALL)
+        figures_named(("2a", "3a"), SMALL, 0.05)
 
 
 def test_figures_are_drawn(runs, tmp_path):
-    some = figures_named(("1", "2a", "2b", "interests"), SMALL)
+    some = figures_named(("1", "2a", "2b", "interests"), SMALL, 0.05)
     written = draw(some, by_measure(runs), tmp_path, dpi=40)
     assert [path.name for path in written] == [
         "figure-1.png",
@@ -212,6 +239,41 @@ def test_figures_are_drawn(runs, tmp_path):
         "figure-2.png",
     ]
     assert all(path.stat().st_size > 1000 for path in written)
+
+
+def test_lines_that_coincide_are_drawn_as_one():
+    lines = tuple(Line(f"k = {k}", "distance", "complete", f"of {k}") for k in (5, 10, 20))
+    some = [made_up(x, 0, f"of {k}", 1 + (k == 10)) for x in (0.1, 0.2) for k in (5, 10, 20)]
+    found = distinct(Figure("", "", "", "", lines), by_measure(some))
+    assert [in_one([line.label for line in same]) for same, _ in found] == ["k = 5, 20", "k = 10"]
+
+
+def test_lines_without_points_and_clouds_are_not_taken_for_one():
+    lines = tuple(Line(f"k = {k}", "distance", "complete", "none") for k in (5, 10))
+    assert len(distinct(Figure("", "", "", "", lines), {})) == 2
+
+
+def test_shares_are_drawn_up_to_one(runs):
+    [figure] = figures_named(("convergence",), SMALL, 0.05)
+    panel = Canvas().subplots()
+    draw_panel(panel, figure, by_measure(runs))
+    assert panel.get_ylim() == (0, 1.05)
+
+
+def test_a_ratio_is_that_of_the_same_runs():
+    line = Line("search", "distance", "complete", "search", over="kmeans")
+    some = [made_up(5, repeat, "search", value) for repeat, value in enumerate((1, 9, 4))]
+    some += [made_up(5, repeat, "kmeans", value) for repeat, value in enumerate((2, 6, 0))]
+    [cell] = cells(Figure("f", "", "", "", (line,)), by_measure(some))
+    assert (cell.mean, cell.runs) == (1.0, 2), "what is divided by 0 has no value"
+
+
+def test_clusterings_are_drawn_around_k_means(runs):
+    [figure] = figures_named(("clustering-ratio",), SMALL, 0.05)
+    panel = Canvas().subplots()
+    draw_panel(panel, figure, by_measure(runs))
+    low, high = panel.get_ylim()
+    assert 0 < low < 1 < high
 
 
 def test_every_figure_is_told(runs):

@@ -163,14 +163,22 @@ def test_votes_that_were_lost_are_run_again_as_they_were(blocks):
         ("--figures 3a", "there is no figure '3a'"),
         ("--interests nowhere.json", "nowhere.json: there is no such file"),
         ("--interests wrong.json", "wrong.json: not an object of lists"),
+        ("--interests latin.json", "latin.json: not a text in UTF-8"),
     ],
 )
 def test_a_mistake_about_votes_is_told_before_anything_is_run(blocks, words, complaint):
     Path("wrong.json").write_text("[1, 2]")
+    Path("latin.json").write_bytes('{"Zoë": ["jazz"]}'.encode("latin-1"))
     said = blocks(f"--out seen {words}")
     assert said.exit_code == 1
     assert complaint in said.stderr
     assert not Path("seen").exists()
+
+
+def test_the_largest_tree_and_the_changed_share_are_those_that_were_asked_for(blocks):
+    said = blocks(f"--figures growth,upkeep --out seen {FEW_VOTES} --largest 1500 --changed 0.05")
+    assert re.search(r"^nodes +1,000 +1,500$", said.stdout, re.MULTILINE)
+    assert "upkeep: after 5% of the inputs changed" in said.stdout
 
 
 def test_real_interests_are_voted_on(blocks):

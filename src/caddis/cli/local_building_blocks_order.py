@@ -29,6 +29,7 @@ QUICK = Scale(
     every=5,
     channels=(5, 10, 20),
     shares=(0.2, 1.0),
+    delayed=(0.1, 1),
 )
 QUICK_SUBSCRIBERS = 2000
 
@@ -55,17 +56,16 @@ class BlocksOrder:
     def scale(self) -> Scale:
         """Where experiments are run, and how often."""
         usual = QUICK if self.quick else FULL
-        sizes = tuple(x for x in usual.nodes if self.largest is None or x <= self.largest)
         return replace(
             usual,
             repeats=self.repeats or usual.repeats,
             few=self.few or usual.few,
-            nodes=sizes or (float(self.largest or 0),),
+            nodes=usual.nodes if self.largest is None else _up_to(self.largest, usual.nodes),
         )
 
     def wanted(self) -> tuple[Figure, ...]:
         """The figures to draw."""
-        return figures_named(words(self.figures), self.scale())
+        return figures_named(words(self.figures), self.scale(), self.changed)
 
     def setup(self) -> Setup:
         """What all runs have in common, and the interests whose topics are voted on."""
@@ -82,13 +82,22 @@ class BlocksOrder:
         if self.interests is None:
             rng = np.random.default_rng(conditions.seed)
             return Setup(conditions, planted(conditions.subscribers, conditions.topics, rng))
-        text = existing(self.interests, TopicError).read_text(encoding="utf-8")
+        try:
+            text = existing(self.interests, TopicError).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise TopicError(f"{self.interests}: not a text in UTF-8") from None
         try:
             interests, _ = from_json(text)
-        except (ValueError, AttributeError, TypeError):
-            raise TopicError(
-                f"{self.interests}: not an object of lists: "
-                'write interests as {"ann": ["jazz", "rock"], "bob": []}'
-            ) from None
+        except TopicError as wrong:
+            raise TopicError(f"{self.interests}: {wrong}") from None
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         return Setup(conditions.of_file(interests, digest), interests)
+
+
+def _up_to(largest: int, usual: tuple[float, ...]) -> tuple[float, ...]:
+    """The usual sizes that are smaller, and this one.
+
+    >>> _up_to(50_000, (1e3, 1e4, 1e5))
+    (1000.0, 10000.0, 50000.0)
+    """
+    return *(size for size in usual if size < largest), float(largest)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from caddis.lab.local_building_blocks_delays import measure_delays
 from caddis.lab.local_building_blocks_figures import Figure
 from caddis.lab.local_building_blocks_filters import measure_filters
 from caddis.lab.local_building_blocks_runs import (
@@ -62,6 +63,7 @@ KINDS = {
     "filters": Kind(measure_filters, "bits", "repeats", 30),
     "distance": Kind(measure_distance, "distances", "repeats", 30),
     "second": Kind(measure_second, "second", "repeats", 60),
+    "delays": Kind(measure_delays, "delayed", "few", 1),
     "growth": Kind(measure_growth, "nodes", "few", 1),
     "choices": Kind(measure_choices, "choices", "repeats", 30),
     "packets": Kind(measure_packets, "together", "few", 5),

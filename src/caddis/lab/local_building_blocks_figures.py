@@ -24,6 +24,7 @@ class Line:
     """One measure of an experiment in one setting.
 
     against: another measure of the same runs, for a cloud of points instead of a line of means.
+    over: another measure of the same runs, which each is divided by.
     """
 
     label: str
@@ -31,11 +32,16 @@ class Line:
     setting: str
     measure: str
     against: str = ""
+    over: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Lines over one axis."""
+    """Lines over one axis.
+
+    most: the largest value that can be, if there is one.
+    level: a value that lines are compared with, if there is one; the axis then need not show 0.
+    """
 
     name: str
     title: str
@@ -44,25 +50,28 @@ class Figure:
     lines: tuple[Line, ...]
     log_x: bool = True
     log_y: bool = False
+    most: float | None = None
+    level: float | None = None
 
 
-def all_figures(scale: Scale) -> tuple[Figure, ...]:
-    """In the order in which they are told."""
+def all_figures(scale: Scale, changed: float) -> tuple[Figure, ...]:
+    """In the order in which they are told; changed: as in `Conditions`."""
     return (
         _filters(),
         *_distances(scale),
+        *_delays(),
         *_growth(),
-        *_baselines(),
+        *_baselines(changed),
         *_many(),
-        *_interests(),
-        _clustering(),
+        *_interests(changed),
+        *_clustering(),
         *_convergence(),
     )
 
 
-def figures_named(wanted: tuple[str, ...], scale: Scale) -> tuple[Figure, ...]:
+def figures_named(wanted: tuple[str, ...], scale: Scale, changed: float) -> tuple[Figure, ...]:
     """Some of them; without a name, all."""
-    made = {figure.name: figure for figure in all_figures(scale)}
+    made = {figure.name: figure for figure in all_figures(scale, changed)}
     for name in wanted:
         if name not in made:
             raise TopicError(f"there is no figure {name!r}; there is: {', '.join(made)}")
@@ -95,6 +104,19 @@ def _distances(scale: Scale) -> tuple[Figure, ...]:
     )
 
 
+def _delays() -> tuple[Figure, ...]:
+    ways = (("random delays, real nodes", "delays"), ("rounds", "rounds"))
+    made = []
+    for suffix, title, unit in (
+        ("", "messages if they take random times", MESSAGES),
+        ("-time", "when the last node is quiet", "rounds, or mean delays"),
+    ):
+        measure = suffix.replace("-", "_")
+        lines = (Line(label, "delays", COMPLETE, f"{name}{measure}") for label, name in ways)
+        made.append(Figure(f"delays{suffix}", title, DISTANCE, unit, tuple(lines)))
+    return tuple(made)
+
+
 def _growth() -> tuple[Figure, ...]:
     made = []
     for name, title, unit, measure in (
@@ -109,7 +131,7 @@ def _growth() -> tuple[Figure, ...]:
     return tuple(made)
 
 
-def _baselines() -> tuple[Figure, ...]:
+def _baselines(changed: float) -> tuple[Figure, ...]:
     ways = (("voting", "voting"), ("pairwise", "pairs"), ("aggregation", "aggregation"))
     first = tuple(Line(label, "distance", COMPLETE, name) for label, name in ways)
     again = tuple(Line(label, "distance", COMPLETE, f"{name}_again") for label, name in ways)
@@ -119,10 +141,11 @@ def _baselines() -> tuple[Figure, ...]:
         for label, name in ways[:2]
     )
     race = "voting and pairwise against d'(2,3)"
+    upkeep = f"after {100 * changed:g}% of the inputs changed"
     return (
         Figure("first", "a first vote, by three ways", DISTANCE, MESSAGES, first),
         Figure("pairs", race, "d'(2,3)", MESSAGES, close, log_x=False),
-        Figure("upkeep", "after 1% of the inputs changed", DISTANCE, MESSAGES, again, log_y=True),
+        Figure("upkeep", upkeep, DISTANCE, MESSAGES, again, log_y=True),
     )
 
 
@@ -145,7 +168,7 @@ def _many() -> tuple[Figure, ...]:
     )
 
 
-def _interests() -> tuple[Figure, ...]:
+def _interests(changed: float) -> tuple[Figure, ...]:
     def lines(measure: str) -> tuple[Line, ...]:
         clouds = [
             Line(f"voting, {setting}", "interests", setting, f"voting{measure}", "distance")
@@ -155,14 +178,15 @@ def _interests() -> tuple[Figure, ...]:
         model = Line("voting, Gaussian model", "distance", COMPLETE, f"voting{measure}")
         return *clouds, plain, model
 
-    real, again = "votes on topics' channels", "the same after 1% of the interests changed"
+    real = "votes on topics' channels"
+    again = f"the same after {100 * changed:g}% of the interests changed"
     return (
         Figure("interests", real, DISTANCE, MESSAGES, lines(""), log_y=True),
         Figure("interests-upkeep", again, DISTANCE, MESSAGES, lines("_again"), log_y=True),
     )
 
 
-def _clustering() -> Figure:
+def _clustering() -> tuple[Figure, ...]:
     ways = (
         ("random", "random"),
         ("agglomerative", "agglomerative"),
@@ -171,16 +195,25 @@ def _clustering() -> Figure:
         ("K-Means, merged and split", "search"),
     )
     lines = tuple(Line(label, "clustering", "", name) for label, name in ways)
-    unit = "unwanted traffic a subscriber"
-    return Figure("clustering", "what a map costs", "channels", unit, lines, log_y=True)
+    near = tuple(
+        Line(label, "clustering", "", name, over="kmeans")
+        for label, name in ways
+        if name not in ("random", "kmeans")
+    )
+    title, unit = "what a map costs", "unwanted traffic a subscriber"
+    ratio, share = "the same by that of centralised K-Means", "cost ÷ that of K-Means"
+    return (
+        Figure("clustering", title, "channels", unit, lines, log_y=True),
+        Figure("clustering-ratio", ratio, "channels", share, near, level=1.0),
+    )
 
 
 def _convergence() -> tuple[Figure, ...]:
     ways = (("as they come", "adopted"), ("if they pay", "scheduled"))
     made = []
-    for suffix, title, unit in (
-        ("", "20 of 100 topics change", "share of runs that come to rest"),
-        ("_waves", "how soon they rest", "waves of votes"),
+    for suffix, title, unit, most in (
+        ("", "20 of 100 topics change", "share of runs that come to rest", 1.0),
+        ("_waves", "how soon they rest", "waves of votes", None),
     ):
         lines = tuple(
             Line(f"{label}, k = {k}", "convergence", k, f"{name}{suffix}")
@@ -189,5 +222,5 @@ def _convergence() -> tuple[Figure, ...]:
         )
         name = "convergence" if not suffix else "waves"
         axis = "share of topics that vote at once"
-        made.append(Figure(name, title, axis, unit, lines, log_x=False))
+        made.append(Figure(name, title, axis, unit, lines, log_x=False, most=most))
     return tuple(made)

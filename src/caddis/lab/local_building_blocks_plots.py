@@ -1,7 +1,9 @@
 """The figures of the paper on local building blocks and ours, drawn with matplotlib.
 
 Lines are means over the runs, bands one standard error to either side; clouds are single votes.
-Colours are Okabe and Ito's, which the colour-blind can tell apart; every line has its own marker.
+Lines that coincide are drawn as one, and a mean of a single run, where others are of more, has a
+hollow marker. Colours are Okabe and Ito's, which the colour-blind can tell apart; every line has
+its own marker.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caddis.lab.local_building_blocks_figures import Figure
-from caddis.lab.local_building_blocks_results import Values, of_line
+from caddis.lab.local_building_blocks_figures import Figure, Line
+from caddis.lab.local_building_blocks_results import Cell, Values, of_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +28,8 @@ SHEETS = {
     "figure-2": ("2a", "2b", "2c"),
     "ways": ("first", "upkeep", "pairs"),
     "votes": ("interests", "interests-upkeep"),
-    "clusters": ("clustering", "convergence", "waves"),
+    "delayed": ("delays", "delays-time"),
+    "clusters": ("clustering-ratio", "convergence", "waves"),
 }
 """Figures that are drawn side by side, too."""
 FEW, WIDE = 6, 500
@@ -58,31 +61,58 @@ def _save(figures: Sequence[Figure], values: Values, path: Path, dpi: int) -> Pa
     canvas = Canvas(figsize=(SIZE[0] * len(figures), SIZE[1]), layout="constrained")
     panels = canvas.subplots(1, len(figures), squeeze=False).ravel()
     for panel, figure in zip(panels, figures, strict=True):
-        _draw(panel, figure, values)
+        draw_panel(panel, figure, values)
     canvas.savefig(path, dpi=dpi)
     return path
 
 
-def _draw(panel: Axes, figure: Figure, values: Values) -> None:
-    for number, line in enumerate(figure.lines):
-        some = of_line(line, values)
+def draw_panel(panel: Axes, figure: Figure, values: Values) -> None:
+    """Lines, bands and clouds of one figure."""
+    for number, (lines, some) in enumerate(distinct(figure, values)):
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        label = in_one([line.label for line in lines])
         x, y = np.array([cell.x for cell in some]), np.array([cell.mean for cell in some])
         if figure.log_y:
             y = np.where(y > 0, y, np.nan)
-        if line.against:
-            [cloud] = panel.plot(x, y, color=colour, marker=marker, label=line.label)
-            cloud.set(linestyle="", markersize=4, alpha=0.6)
+        [drawn] = panel.plot(x, y, color=colour, marker=marker, markersize=5, label=label)
+        if lines[0].against:
+            drawn.set(linestyle="", markersize=4, alpha=0.6)
             continue
         error = np.array([cell.error for cell in some])
-        panel.plot(x, y, color=colour, marker=marker, markersize=5, label=line.label)
         panel.fill_between(x, y - error, y + error, color=colour, alpha=0.2, linewidth=0)
+        lone = np.array([cell.runs == 1 < max(one.runs for one in some) for cell in some], bool)
+        panel.plot(x[lone], y[lone], marker, color=colour, markersize=5, markerfacecolor="white")
+    if figure.level is not None:
+        panel.axhline(figure.level, color="black", linewidth=0.8, linestyle="--")
     panel.set_title(f"{figure.name}: {figure.title}", fontsize="medium")
     panel.set_xlabel(figure.axis)
     panel.set_ylabel(figure.unit)
     _scale(panel, figure, values)
     panel.grid(alpha=0.3)
     panel.legend(fontsize="small", framealpha=0.6)
+
+
+def distinct(figure: Figure, values: Values) -> list[tuple[list[Line], list[Cell]]]:
+    """What is drawn: lines with the same means are one."""
+    found: dict[tuple[object, ...], tuple[list[Line], list[Cell]]] = {}
+    for line in figure.lines:
+        some = of_line(line, values)
+        means = tuple((cell.x, cell.mean) for cell in some)
+        same = means if means and not line.against else (line,)
+        found.setdefault(same, ([], some))[0].append(line)
+    return list(found.values())
+
+
+def in_one(labels: Sequence[str]) -> str:
+    """The label of lines that are drawn as one.
+
+    >>> in_one(["if they pay, k = 5", "if they pay, k = 10", "if they pay, k = 20"])
+    'if they pay, k = 5, 10, 20'
+    """
+    heads = {label.rpartition(" ")[0] for label in labels}
+    if len(heads) > 1:
+        return "; ".join(labels)
+    return ", ".join([labels[0], *(label.rpartition(" ")[2] for label in labels[1:])])
 
 
 def _scale(panel: Axes, figure: Figure, values: Values) -> None:
@@ -97,14 +127,20 @@ def _scale(panel: Axes, figure: Figure, values: Values) -> None:
             panel.set_xticks(sorted(xs))
             panel.xaxis.set_minor_formatter(NullFormatter())
     if not figure.log_y:
-        room = 1.3 if len(figure.lines) > MANY else 1.05
-        panel.set_ylim(0, panel.dataLim.y1 * room)
+        if figure.level is None:
+            panel.set_ylim(0, _top(figure, panel.dataLim.y1))
         return
     panel.set_yscale("log")
     if figure.unit == "probability":
         panel.set_ylim(FAINTEST, 2)
     else:
         _plain(panel.yaxis)
+
+
+def _top(figure: Figure, largest: float) -> float:
+    if figure.most is not None:
+        return 1.05 * figure.most
+    return largest * (1.3 if len(figure.lines) > MANY else 1.05)
 
 
 def _plain(axis: Axis) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import TextIO
@@ -13,8 +14,10 @@ from caddis.arrays import Floats
 from caddis.lab.local_building_blocks_figures import Figure, Line
 from caddis.lab.local_building_blocks_runs import Run
 
-Values = dict[tuple[str, str, str], dict[float, dict[int, float]]]
-"""By experiment, setting and measure: by x and repeat, what was measured."""
+Places = dict[float, dict[int, float]]
+"""By x and repeat: what was measured."""
+Values = dict[tuple[str, str, str], Places]
+"""The same by experiment, setting and measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ def of_line(line: Line, values: Values) -> list[Cell]:
     if line.against:
         other = values.get((line.experiment, line.setting, line.against), {})
         return sorted(_points(line, found, other), key=lambda cell: cell.x)
+    if line.over:
+        found = _ratios(found, values.get((line.experiment, line.setting, line.over), {}))
     made = [_cell(line.label, x, np.array(list(found[x].values()))) for x in sorted(found)]
     return [cell for cell in made if cell.runs]
 
@@ -65,9 +70,18 @@ def write_figures(file: TextIO, figures: Sequence[Figure], values: Values) -> No
             writer.writerow((figure.name, *told))
 
 
-def _points(
-    line: Line, found: dict[float, dict[int, float]], other: dict[float, dict[int, float]]
-) -> list[Cell]:
+def _ratios(found: Places, other: Places) -> Places:
+    """Run by run; what is divided by 0 has no value."""
+    return {
+        x: {
+            repeat: value / other[x][repeat] if other[x][repeat] else math.nan
+            for repeat, value in by_repeat.items()
+        }
+        for x, by_repeat in found.items()
+    }
+
+
+def _points(line: Line, found: Places, other: Places) -> list[Cell]:
     return [
         Cell(line.label, other[x][repeat], value, 0.0, 1)
         for x, by_repeat in found.items()

@@ -49,6 +49,7 @@ class Scale:
     repeats: how often; few: the same where a single run is large.
     distances: d'(1,2); second: d'(2,3); fixed: d'(1,2) where that does not vary.
     together: votes side by side.
+    delayed: d'(1,2) where messages take random times.
     every: one of so many topics is voted on.
     shares: of the topics that vote at once.
     """
@@ -65,6 +66,7 @@ class Scale:
     every: int = 1
     channels: tuple[float, ...] = (2, 5, 10, 20, 40)
     shares: tuple[float, ...] = (0.1, 0.2, 0.5, 1.0)
+    delayed: tuple[float, ...] = (0.01, 0.1, 0.5, 1, 4)
 
 
 class Place(NamedTuple):

@@ -15,8 +15,7 @@ from caddis.arrays import Int32s, Int64s
 from caddis.lab.clusterings import adopt_all, agglomerative, random_channels, settled, wishes
 from caddis.lab.interest_models import MODELS, redrawn
 from caddis.lab.local_building_blocks_runs import Measured, Setup
-from caddis.lab.local_building_blocks_votes import COMPLETE, tree_of
-from caddis.lab.local_building_blocks_votes import settled as quiet
+from caddis.lab.local_building_blocks_votes import COMPLETE, quiet, tree_of
 from caddis.lab.vote_rounds import VoteRounds, aggregated, aggregated_again, discriminability
 from caddis.topics.excess import channel_rates
 from caddis.topics.interests import Interests

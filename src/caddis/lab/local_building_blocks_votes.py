@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from caddis.arrays import Int64s
+from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.lab.local_building_blocks_runs import Measured, Setup
 from caddis.lab.trees import complete_binary_tree, random_binary_tree
@@ -48,11 +48,11 @@ def measure_distance(setup: Setup, setting: str, x: float, rng: np.random.Genera
     after[some] = gaussian_costs(size, distances, rng)
     measured: Measured = {"aggregation": aggregated(tree)}
     for name, way in (("voting", VoteRounds), ("pairs", PairRounds)):
-        vote = settled(way(tree, before), before)
+        vote = quiet(way(tree, before), before)
         measured |= {name: vote.messages, f"{name}_numbers": vote.numbers}
         measured |= {f"{name}_radius": _mean_radius(vote), f"{name}_rounds": vote.rounds}
         vote.change(some, after[some])
-        measured[f"{name}_again"] = settled(vote, after).messages
+        measured[f"{name}_again"] = quiet(vote, after).messages
     measured["aggregation_again"] = aggregated_again(tree, before, after)
     return measured
 
@@ -62,7 +62,7 @@ def measure_second(setup: Setup, setting: str, x: float, rng: np.random.Generato
     nodes = setup.conditions.nodes
     tree = tree_of(COMPLETE, nodes, rng)
     costs = gaussian_costs(nodes, (float(setting), x), rng)
-    pairs = settled(PairRounds(tree, costs), costs)
+    pairs = quiet(PairRounds(tree, costs), costs)
     return _first(tree, costs) | {"pairs": pairs.messages, "pairs_radius": _mean_radius(pairs)}
 
 
@@ -78,8 +78,8 @@ def measure_choices(setup: Setup, setting: str, x: float, rng: np.random.Generat
     nodes = setup.conditions.nodes
     tree = tree_of(COMPLETE, nodes, rng)
     costs = gaussian_costs(nodes, (float(setting), *[SECOND] * (int(x) - 2)), rng)
-    voting = settled(VoteRounds(tree, costs), costs)
-    pairs = settled(PairRounds(tree, costs), costs)
+    voting = quiet(VoteRounds(tree, costs), costs)
+    pairs = quiet(PairRounds(tree, costs), costs)
     return {
         "voting": voting.messages,
         "voting_numbers": voting.numbers,
@@ -96,20 +96,25 @@ def measure_packets(setup: Setup, setting: str, x: float, rng: np.random.Generat
     votes = [VoteRounds(tree, one) for one in costs]
     shared = packets(votes)
     for vote, one in zip(votes, costs, strict=True):
-        settled(vote, one)
+        quiet(vote, one)
     return {"packets": shared, "messages": sum(vote.messages for vote in votes)}
 
 
-def settled(vote: VoteRounds, costs: Int64s) -> VoteRounds:
+def quiet(vote: VoteRounds, costs: Int64s) -> VoteRounds:
     """A vote that is quiet, and whose outcome is right at every node."""
-    best = int(costs.sum(axis=0).argmin())
-    if (vote.run().choices != best).any():
-        raise TopicError(f"a vote ended with {np.unique(vote.choices)}, not {best} everywhere")
+    check_outcome(vote.run().choices, costs)
     return vote
 
 
+def check_outcome(choices: Int32s, costs: Int64s) -> None:
+    """Refuse what nodes chose unless it is what costs all of them the least together."""
+    best = int(costs.sum(axis=0).argmin())
+    if (choices != best).any():
+        raise TopicError(f"a vote ended with {np.unique(choices)}, not {best} everywhere")
+
+
 def _first(tree: Tree, costs: Int64s) -> Measured:
-    vote = settled(VoteRounds(tree, costs), costs)
+    vote = quiet(VoteRounds(tree, costs), costs)
     return {
         "voting": vote.messages,
         "voting_radius": _mean_radius(vote),
