@@ -7,7 +7,7 @@ says which they are, to publishers and receivers. All nodes stand behind `Links`
 
 from caddis.topics.aggregation import Aggregator
 from caddis.topics.bloom import BloomFilter
-from caddis.topics.catch_all import next_map, popular_topics
+from caddis.topics.catch_all import next_map, popular_by_levels, popular_topics, popularity_steps
 from caddis.topics.channel_map import ChannelMap
 from caddis.topics.channel_publisher import ChannelPublisher
 from caddis.topics.channel_receiver import ChannelReceiver
@@ -40,5 +40,7 @@ __all__ = [
     "choose_protocol",
     "integer_rates",
     "next_map",
+    "popular_by_levels",
     "popular_topics",
+    "popularity_steps",
 ]
