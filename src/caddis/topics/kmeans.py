@@ -65,8 +65,7 @@ class Table:
         if k < 1:
             raise TopicError(f"topics go into 1 channel or more, not {k}")
         widest = int(np.diff(interests.offsets).max(initial=0))
-        if widest > np.iinfo(np.uint16).max:
-            raise TopicError(f"a subscriber wants {widest:,} topics; 65,535 are the most")
+        self._wide = widest > np.iinfo(np.uint16).max
         self.interests = interests
         self.k = k
         wants = np.bincount(interests.topics, minlength=interests.topic_count)
@@ -79,7 +78,8 @@ class Table:
         """Count a map."""
         interests = self.interests
         self.channels = channels.copy()
-        self._held: Counts = np.zeros((interests.subscribers, self.k), np.uint16)
+        size = interests.subscribers, self.k
+        self._held: Counts = np.zeros(size, np.uint32) if self._wide else np.zeros(size, np.uint16)
         self._receivers = np.zeros(self.k, np.int64)
         hold(interests.offsets, interests.topics, channels, self._held, self._receivers)
         self._carried = channel_rates(channels, interests.rates, self.k)

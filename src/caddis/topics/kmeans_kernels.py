@@ -17,7 +17,7 @@ from numba import njit
 
 from caddis.arrays import Int32s, Int64s
 
-Counts = npt.NDArray[np.uint16]
+Counts = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 
 @njit(cache=True)
