@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 from typer.testing import CliRunner, Result
 
 import caddis
@@ -141,14 +142,29 @@ def test_the_map_does_not_depend_on_partitions_or_on_the_order_of_rows(interests
     assert several[0] == several[1]
 
 
-def test_a_map_at_rest_stays_as_it_is(interests, rates, settled):
-    report = caddis.ClusteringReport()
+def test_a_map_at_rest_stays_as_it_is_and_a_used_report_begins_anew(interests, rates, settled):
+    used = WaveReport(1, 2, 1, 30.0, 0.5)
+    report = caddis.ClusteringReport(start_cost=30.0, waves=[used], seconds={"waves": 1e6})
     again = caddis.topics_to_channels(
         interests, rates, K, previous=settled, improvement=0.0, report=report
     )
     assert map_of(again) == map_of(settled)
     assert len(report.waves) == 1
-    assert report.at_rest
+    assert report.start_cost == report.cost
+    assert report.seconds["waves"] < 1e6
+    assert (report.at_rest, report.ended) == (True, "rest")
+
+
+def test_a_map_stays_as_it_is_where_moves_would_save_too_little(interests, rates, settled):
+    before = settled.withColumn("channel", F.expr("if(topic = 't003', 0, channel)"))
+    before = before.withColumn("channel", F.expr("if(topic = 't004', 1, channel)"))
+    report = caddis.ClusteringReport()
+    after = caddis.topics_to_channels(
+        interests, rates, K, previous=before, improvement=0.9, report=report
+    )
+    assert map_of(after) == map_of(before) != map_of(settled)
+    assert min(wave.cost for wave in report.waves) < report.cost == report.start_cost
+    assert (report.at_rest, report.ended) == (False, "kept")
 
 
 def without(made: Interests, topic: int) -> Interests:
@@ -180,12 +196,22 @@ def test_new_topics_are_placed_and_vanished_ones_dropped(spark, made, interests,
     assert report.cost == costs[after[name]] == min(costs) < max(costs)
 
 
-@pytest.mark.parametrize("channels", [K - 2, K + 2])
-def test_another_number_of_channels_than_before_is_used_in_full(
-    interests, rates, settled, channels
+def test_fewer_channels_than_before_are_used_in_full(interests, rates, settled):
+    found = map_of(caddis.topics_to_channels(interests, rates, K - 2, previous=settled))
+    assert set(found.values()) == set(range(K - 2))
+
+
+def test_more_channels_than_before_are_used_and_it_begins_no_dearer(
+    made, interests, rates, settled
 ):
-    found = map_of(caddis.topics_to_channels(interests, rates, channels, previous=settled))
-    assert set(found.values()) == set(range(channels))
+    before, report = map_of(settled), caddis.ClusteringReport()
+    found = caddis.topics_to_channels(
+        interests, rates, K + 1, previous=settled, sample=40, waves=1, report=report
+    )
+    after = map_of(found)
+    assert {after[topic] for topic in after if after[topic] != before[topic]} == {K}
+    assert report.cost == report.start_cost < cost_of(made, channels_of(before))
+    assert report.ended == "limit"
 
 
 def test_a_sample_of_nobody_still_gives_a_map_at_rest(interests, rates):
@@ -200,6 +226,13 @@ def test_where_channels_suffice_each_topic_is_alone(interests):
     found = map_of(caddis.topics_to_channels(interests, channels=TOPICS + 3, report=report))
     assert len(set(found.values())) == TOPICS
     assert report.cost == 0
+
+
+def test_where_channels_suffice_topics_stay_where_they_were(spark):
+    interests = spark.createDataFrame([*GOOD, ("bo", "salt")], INTERESTS)
+    before = spark.createDataFrame([("tea", 3), ("rain", 0), ("salt", 3)], MAP)
+    found = map_of(caddis.topics_to_channels(interests, channels=4, previous=before))
+    assert found == {"rain": 0, "salt": 3, "tea": 1}
 
 
 def test_topics_that_nobody_wants_go_where_fewest_receive_them(spark):
@@ -242,7 +275,7 @@ RATED = [("tea", 1.0), ("rain", 2.0)]
         (
             GOOD,
             "person STRING, topic STRING",
-            "there is no column 'subscriber'; there are person, ",
+            "there is no column 'subscriber'; there are 'person', 'topic'",
         ),
         ([("ann", 1.5)], "subscriber STRING, topic DOUBLE", "'topic' is DOUBLE; it must be STRING"),
         ([([1], "tea")], "subscriber ARRAY<INT>, topic STRING", "'subscriber' is ARRAY<INT>"),
@@ -263,7 +296,7 @@ def test_bad_interests_are_refused(spark, rows, schema, complaint):
         (
             RATED,
             "topic STRING, weight DOUBLE",
-            "there is no column 'rate'; there are topic, weight",
+            "there is no column 'rate'; there are 'topic', 'weight'",
         ),
         ([("tea", "1")], "topic STRING, rate STRING", "rates: 'rate' is STRING; it must be a num"),
         ([(1, 1.0)], "topic INT, rate DOUBLE", "'topic' is INT, but STRING in interests"),
@@ -285,7 +318,7 @@ def test_bad_rates_are_refused(spark, rows, schema, complaint):
 @pytest.mark.parametrize(
     ("rows", "schema", "complaint"),
     [
-        ([("tea",)], "topic STRING", "previous: there is no column 'channel'; there are topic"),
+        ([("tea",)], "topic STRING", "previous: there is no column 'channel'; there are 'topic'"),
         ([("tea", 0.5)], "topic STRING, channel DOUBLE", "'channel' is DOUBLE; it must be a whole"),
         ([("tea", 0), ("tea", 1)], MAP, "previous: there are several rows of topic 'tea'"),
         ([("tea", None)], MAP, "previous: the channel is null of topic 'tea'"),
@@ -302,8 +335,15 @@ def test_a_bad_previous_map_is_refused(spark, rows, schema, complaint):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"channels": 0}, "channels=0: there must be 1 or more"),
-        ({"sample": 0}, "sample=0: it must be 1 or more"),
+        ({"channels": 0}, "channels=0: it must be a whole number, 1 or more"),
+        ({"channels": 2.5}, "channels=2.5: it must be a whole number"),
+        ({"channels": True}, "channels=True: it must be a whole number"),
+        ({"channels": "2"}, "channels='2': it must be a whole number"),
+        ({"seed": -1}, "seed=-1: it must be a whole number, 0 or more"),
+        ({"sample": 0}, "sample=0: it must be a whole number, 1 or more"),
+        ({"sample": 0.5}, "sample=0.5"),
+        ({"rates": [("tea", 1.0)]}, "rates: this is a list; it must be Spark's DataFrame"),
+        ({"previous": {"tea": 1}}, "previous: this is a dict; it must be Spark's DataFrame"),
         ({"waves": 0}, "waves=0"),
         ({"partitions": -1}, "partitions=-1"),
         ({"share": 1.5}, "1.5"),

@@ -10,7 +10,7 @@ from caddis.arrays import Int32s
 from caddis.lab.interest_models import planted, uniform
 from caddis.topics.interests import Interests
 from caddis.topics.kmeans import Table, kmeans
-from caddis.topics.search import Effort, recut, search
+from caddis.topics.search import Effort, fill_empty, recut, search
 from tests.topics.plain_excess import (
     cases,
     cost_of,
@@ -78,3 +78,25 @@ def test_the_same_seed_finds_the_same_map():
     interests = planted(300, 60, np.random.default_rng(1))
     one, other = (search(interests, 8, np.random.default_rng(5), None, THOROUGH) for _ in range(2))
     assert one.channels.tolist() == other.channels.tolist()
+
+
+@given(cases(topics=8, channels=6), st.integers(0, 6), seeds)
+def test_filling_empty_channels_is_never_dearer_not_even_by_a_sample(case: Case, size, seed: int):
+    interests, channels, k = case
+    ends = interests.offsets[: size + 1]
+    sample = Interests(ends, interests.topics[: ends[-1]], interests.rates)
+    filled = fill_empty(sample, k, channels, np.random.default_rng(seed))
+    assert cost_of(interests, filled) <= cost_of(interests, channels)
+    moved = filled != channels
+    assert not np.isin(filled[moved], channels).any(), "topics go into empty channels only"
+    if len(np.unique(filled)) < k:
+        assert cost_of(sample, filled) == 0
+
+
+def test_an_empty_channel_divides_the_group_that_cost_most():
+    rng = np.random.default_rng(5)
+    interests = interests_of([{0, 1}, {2, 3}, {4, 5}, {4}], [9, 9, 9, 9, 1, 1])
+    start = np.array([0, 0, 0, 0, 1, 1], np.int32)
+    filled = fill_empty(interests, 3, start, rng)
+    assert filled[4:].tolist() == [1, 1]
+    assert filled[0] == filled[1] != filled[2] == filled[3]

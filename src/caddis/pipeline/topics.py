@@ -21,7 +21,13 @@ from caddis.pipeline.topics_reports import ClusteringReport, Progress, silent
 from caddis.pipeline.topics_tables import PreviousMap, find_topics, read_previous
 from caddis.pipeline.topics_waves import Clusterer
 from caddis.pipeline.topics_workers import warm_up
+from caddis.topics.channel_map import is_whole
 from caddis.topics.schedule import Settings
+
+
+def _check_whole(name: str, value: int, least: int) -> None:
+    if not is_whole(value) or value < least:
+        raise TopicError(f"{name}={value!r}: it must be a whole number, {least} or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +45,8 @@ class Effort:
         self.settings()
         for name, least in (("sample", 1), ("tries", 0), ("waves", 1), ("partitions", 1)):
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise TopicError(f"{name}={value}: it must be {least} or more")
+            if value is not None:
+                _check_whole(name, value, least)
 
     def settings(self) -> Settings:
         """How topics move."""
@@ -79,7 +85,9 @@ def topics_to_channels(
         that nobody wants go to the channel that fewest receive. By default all rates are 1.
     channels: how many there may be; where topics are as few, each is alone.
     previous: an earlier result, columns `topic` and `channel`, to begin with: topics move only
-        where that saves cost, new ones go where they cost least, vanished ones are dropped.
+        where that saves cost, and none does where it would save a smaller share than `improvement`
+        in all. New topics go where they cost least, vanished ones are dropped, and where channels
+        are free, dear ones are split.
     sample: about how many interests are clustered in this process's memory for a first map.
     tries: the first map is K-Means, and then channels are cut anew until that was in vain so many
         times in a row; 0 is K-Means alone.
@@ -92,8 +100,10 @@ def topics_to_channels(
     progress: called after each wave.
     """
     check_channels(channels)
+    check_seed(seed)
     effort = Effort(sample, tries, improvement, waves, share, partitions)
     told = ClusteringReport() if report is None else report
+    told.clear()
     with told.phase("read"):
         before = map_before(previous, interests)
     with clustering(interests, rates, effort, seed=seed, report=told) as clusterer:
@@ -138,5 +148,9 @@ def clustering(
 
 def check_channels(channels: int) -> None:
     """Raise unless it is a number of channels."""
-    if channels < 1:
-        raise TopicError(f"channels={channels}: there must be 1 or more")
+    _check_whole("channels", channels, 1)
+
+
+def check_seed(seed: int) -> None:
+    """Raise unless random numbers can begin with it."""
+    _check_whole("seed", seed, 0)

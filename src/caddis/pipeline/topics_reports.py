@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,16 @@ class WaveReport:
     cost: float
     """Of the map on which they voted: the rate of all that reaches subscribers unwanted."""
     seconds: float
+
+
+Ended = Literal["rest", "little", "kept", "limit"]
+"""Why there were no more waves:
+
+rest    no topic, alone, would cost less in another channel
+little  all topics had a turn to vote, and the cost fell by less than was asked
+kept    the waves would have lowered the cost of the previous map by less than was asked
+limit   as many waves were held as may be
+"""
 
 
 @dataclass(slots=True)
@@ -42,6 +53,7 @@ class ClusteringReport:
     """The summed rate of what reaches subscribers and is wanted by them, in any map."""
     at_rest: bool = False
     """Whether no topic, alone, would cost less in another channel."""
+    ended: Ended | None = None
     waves: list[WaveReport] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     """By phase: read, pack, start, waves, random."""
@@ -54,6 +66,12 @@ class ClusteringReport:
     def saved_by(self, cost: float) -> float:
         """The share that a map of this cost saves."""
         return 1 - cost / self.random_cost if self.random_cost else 0.0
+
+    def clear(self) -> None:
+        """Forget what was reported."""
+        blank = ClusteringReport()
+        for one in fields(self):
+            setattr(self, one.name, getattr(blank, one.name))
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

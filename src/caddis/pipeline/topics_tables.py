@@ -114,6 +114,7 @@ def read_rates(rates: DataFrame, interests: DataFrame) -> tuple[pa.Array, Floats
 
 def read_previous(previous: DataFrame, interests: DataFrame) -> PreviousMap:
     """An earlier map."""
+    _check_batch(interests, "interests")
     _check_batch(previous, "previous")
     topic = _same_kind(previous, "previous", interests)
     kind = _field(previous, "previous", "channel")
@@ -131,9 +132,8 @@ def read_previous(previous: DataFrame, interests: DataFrame) -> PreviousMap:
 
 def _field(table: DataFrame, what: str, name: str) -> DataType:
     if name not in table.columns:
-        raise TopicError(
-            f"{what}: there is no column {name!r}; there are {', '.join(table.columns) or 'none'}"
-        )
+        names = ", ".join(map(repr, table.columns)) or "none"
+        raise TopicError(f"{what}: there is no column {name!r}; there are {names}")
     return table.schema[name].dataType
 
 
@@ -157,7 +157,9 @@ def _same_kind(table: DataFrame, what: str, interests: DataFrame) -> Column:
     return column
 
 
-def _check_batch(table: DataFrame, what: str) -> None:
+def _check_batch(table: object, what: str) -> None:
+    if not isinstance(table, DataFrame):
+        raise TopicError(f"{what}: this is a {type(table).__name__}; it must be Spark's DataFrame")
     if table.isStreaming:
         raise TopicError(f"{what}: this is a stream; channels are found for a table as it stands")
 

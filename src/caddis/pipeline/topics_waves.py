@@ -10,6 +10,7 @@ on how these are spread.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from caddis.pipeline.topics_reports import ClusteringReport, Progress, WaveRepor
 from caddis.pipeline.topics_tables import NEW, PreviousMap
 from caddis.topics.excess import Tallies, channel_rates, outcomes, total_cost, vote_costs
 from caddis.topics.schedule import Schedule, Settings
-from caddis.topics.search import Effort, search
+from caddis.topics.search import Effort, fill_empty, search
 
 
 class Counted(NamedTuple):
@@ -59,9 +60,11 @@ class Clusterer:
         with report.phase("random"):
             self._price_at_random(k, rng, report)
         with report.phase("start"):
-            start = self._start(k, previous, rng)
+            start, before = self._start(k, previous, rng)
         with report.phase("waves"):
-            found = self._settle(start, k, rng, report, progress)
+            began = self._counted(start, k)
+            kept = began if before is start else self._counted_if(before, k)
+            found = self._found(self._waves(began, rng, report, progress), kept, report)
         channels = self._with_unwanted(found)
         report.cost = self._price(channels, found.tallies)
         return channels
@@ -84,20 +87,30 @@ class Clusterer:
         report.wanted_rate = float(tallies.wants @ self.packed.wanted_rates) * self.packed.unit
         report.random_cost = self._price(channels, tallies)
 
-    def _start(self, k: int, previous: PreviousMap | None, rng: np.random.Generator) -> Int32s:
-        """A map to begin with; a previous one stands as it is, if all its channels are in use."""
+    def _start(
+        self, k: int, previous: PreviousMap | None, rng: np.random.Generator
+    ) -> tuple[Int32s, Int32s | None]:
+        """A map to begin with, and the previous one with new topics in it, if there is one."""
         topics = self.packed.topics.wanted
+        before = np.full(topics, NEW, np.int32)
+        if previous is not None:
+            before = previous.of(self.packed.wanted_names, k)
         if topics <= k:
-            return np.arange(topics, dtype=np.int32)
-        before = None if previous is None else previous.of(self.packed.wanted_names, k)
-        start = None if before is None or (before == NEW).all() else self._placed(before, k)
-        if start is not None and len(np.unique(start)) == k:
-            return start
+            return each_alone(before, k), None
+        if (before == NEW).all():
+            return self._first(k, rng), None
+        placed = self._placed(before, k)
+        if len(np.unique(placed)) == k:
+            return placed, placed
+        return fill_empty(self.packed.sample(), k, placed, rng), placed
+
+    def _first(self, k: int, rng: np.random.Generator) -> Int32s:
+        """A map from a sample of the subscribers."""
         sample = self.packed.sample()
         if not len(sample):
-            return rng.integers(k, size=topics, dtype=np.int32)
+            return rng.integers(k, size=self.packed.topics.wanted, dtype=np.int32)
         effort = Effort(merge_splits=self.tries, improvement=self.settings.improvement)
-        return search(sample, k, rng, start, effort).channels
+        return search(sample, k, rng, effort=effort).channels
 
     def _placed(self, previous: Int32s, k: int) -> Int32s:
         """The map, with each new topic where it costs least among those that it knows."""
@@ -109,40 +122,57 @@ class Clusterer:
         costs = vote_costs(tallies, aside, self.packed.wanted_rates)
         return np.where(new, costs[:, :k].argmin(axis=1), previous).astype(np.int32)
 
-    def _settle(
+    def _found(
+        self, waves: Iterator[Counted], previous: Counted | None, report: ClusteringReport
+    ) -> Counted:
+        """The best map that was voted on; or the previous one, if little was to be gained."""
+        found = min(waves, key=lambda counted: counted.cost)
+        if previous is not None:
+            gained = previous.cost - found.cost
+            if gained <= 0 or gained < self.settings.improvement * previous.cost:
+                report.ended = "kept" if gained > 0 else report.ended
+                found = previous
+        report.at_rest = np.array_equal(self._choices(found), found.channels)
+        report.ended = "rest" if report.at_rest else report.ended
+        return found
+
+    def _waves(
         self,
-        start: Int32s,
-        k: int,
+        start: Counted,
         rng: np.random.Generator,
         report: ClusteringReport,
         progress: Progress,
-    ) -> Counted:
-        """Waves until no topic wants to move, or it is enough; the best map of all that voted."""
-        schedule = Schedule(start, k, self.settings, rng)
-        wave = schedule.begin("concurrent")
-        counted: Counted | None = None
-        best: Counted | None = None
+    ) -> Iterator[Counted]:
+        """The maps that are voted on, until no topic wants to move, or it is enough."""
+        k = len(start.tallies.receivers)
+        schedule = Schedule(start.channels, k, self.settings, rng)
+        wave, counted, best = schedule.begin("concurrent"), start, start
         while True:
             began = time.monotonic()
-            if counted is None or not np.array_equal(counted.channels, schedule.channels):
+            if not np.array_equal(counted.channels, schedule.channels):
                 counted = self._counted(schedule.channels, k)
-            if best is None or counted.cost < best.cost:
-                best = counted
+            best = counted if counted.cost < best.cost else best
+            yield counted
             choices = self._choices(counted)
             moving = choices != counted.channels
             moves = len(wave.topics), int(moving[wave.topics].sum())
             progress(self._told(report, counted, moves, began))
-            report.at_rest = counted is best and not moving.any()
             following = schedule.settle(choices[wave.topics], counted.cost)
-            ended = report.at_rest or following is None or following.mode == "leader"
-            if ended or following is None or len(report.waves) >= self.waves:
-                return best
+            if following is None or (counted is best and not moving.any()):
+                report.ended = "little"
+                return
+            if following.mode == "leader" or len(report.waves) >= self.waves:
+                report.ended = "limit"
+                return
             wave = following
 
     def _counted(self, channels: Int32s, k: int) -> Counted:
         tallies = self.packed.count(channels, k)
         cost = total_cost(tallies, channels, self.packed.wanted_rates)
         return Counted(channels.copy(), tallies, cost)
+
+    def _counted_if(self, channels: Int32s | None, k: int) -> Counted | None:
+        return None if channels is None else self._counted(channels, k)
 
     def _choices(self, counted: Counted) -> Int32s:
         costs = vote_costs(counted.tallies, counted.channels, self.packed.wanted_rates)
@@ -169,3 +199,18 @@ class Clusterer:
         carried = channel_rates(channels, self.packed.rates, len(tallies.receivers))
         wanted = tallies.wants @ self.packed.wanted_rates
         return float(int(tallies.receivers @ carried - wanted) * self.packed.unit)
+
+
+def each_alone(before: Int32s, k: int) -> Int32s:
+    """By topic a channel of its own: the one it had before, if it is the first that had it.
+
+    >>> each_alone(np.array([3, NEW, 1, 3], np.int32), 5).tolist()
+    [3, 0, 1, 2]
+    """
+    alone = np.full(len(before), NEW, np.int32)
+    channels, first = np.unique(before, return_index=True)
+    known = channels != NEW
+    alone[first[known]] = channels[known]
+    left = alone == NEW
+    alone[left] = np.setdiff1d(np.arange(k), channels)[: left.sum()]
+    return alone

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caddis.arrays import Int32s
-from caddis.topics.interests import Interests
-from caddis.topics.kmeans import Clustering, Table, refine
+from caddis.arrays import Int32s, Int64s
+from caddis.topics.interests import Interests, offsets_of
+from caddis.topics.kmeans import Clustering, Table, kmeans, refine
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,36 @@ def recut(table: Table, rng: np.random.Generator) -> Int32s:
     table.take(channels)
     table.place(inside)
     return table.channels
+
+
+def fill_empty(interests: Interests, k: int, channels: Int32s, rng: np.random.Generator) -> Int32s:
+    """The map with its empty channels in use: each takes over a part of the dearest channel.
+
+    Whoever received a channel receives one of its parts or both, so a map never gets dearer, not
+    even for subscribers of whom these interests are only a sample.
+    """
+    table = Table(interests, k)
+    filled = channels.copy()
+    for empty in np.setdiff1d(np.arange(k), channels):
+        table.take(filled)
+        excesses = table.excesses()
+        if not excesses.any():
+            break
+        inside = np.flatnonzero(filled == excesses.argmax())
+        parts = kmeans(_only(interests, inside), 2, rng).channels
+        filled[inside[parts == 1]] = empty
+    return filled
+
+
+def _only(interests: Interests, topics: Int64s) -> Interests:
+    """What is wanted of these topics, which are numbered anew; by whoever wants one of them."""
+    number = np.full(interests.topic_count, -1, np.int32)
+    number[topics] = np.arange(len(topics), dtype=np.int32)
+    owners = np.repeat(np.arange(interests.subscribers), np.diff(interests.offsets))
+    numbers = number[interests.topics]
+    kept = numbers >= 0
+    sizes = np.bincount(owners[kept])
+    return Interests(offsets_of(sizes[sizes > 0]), numbers[kept], interests.rates[topics])
 
 
 def _swap(
