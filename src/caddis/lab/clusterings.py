@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Int32s, Int64s
+from caddis.lab.interest_models import owners_of
 from caddis.topics.excess import count, outcomes, total_cost, vote_costs
 from caddis.topics.interests import Interests
 from caddis.topics.schedule import Mode, Schedule, Wave
@@ -98,8 +99,7 @@ def agglomerative(interests: Interests, k: int) -> Int32s:
     """
     size = interests.topic_count
     receives = np.zeros((size, interests.subscribers), np.float32)
-    owners = np.repeat(np.arange(interests.subscribers), np.diff(interests.offsets))
-    receives[interests.topics, owners] = 1.0
+    receives[interests.topics, owners_of(interests)] = 1.0
     together = (receives @ receives.T).astype(np.int64)
     carried, channels = interests.rates.copy(), np.arange(size)
     for _ in range(size - k):

@@ -83,7 +83,7 @@ def redrawn(
     renewed[rng.choice(len(renewed), changed, replace=False)] = True
     kept, fresh = ~renewed[interests.topics], renewed[other.topics]
     return _packed(
-        np.concatenate([_owners(interests)[kept], _owners(other)[fresh]]),
+        np.concatenate([owners_of(interests)[kept], owners_of(other)[fresh]]),
         np.concatenate([interests.topics[kept], other.topics[fresh]]).astype(np.int64),
         interests.subscribers,
         interests.rates,
@@ -165,5 +165,6 @@ def _packed(owners: Int64s, topics: Int64s, subscribers: int, rates: Int64s) -> 
     return Interests(offsets, (pairs % max(1, len(rates))).astype(np.int32), rates)
 
 
-def _owners(interests: Interests) -> Int64s:
+def owners_of(interests: Interests) -> Int64s:
+    """By interest: the number of the subscriber whose it is."""
     return np.repeat(np.arange(interests.subscribers), np.diff(interests.offsets))

@@ -13,10 +13,11 @@ import numpy as np
 
 from caddis.arrays import Int32s, Int64s
 from caddis.lab.clusterings import adopt_all, agglomerative, random_channels, settled, wishes
-from caddis.lab.interest_models import MODELS, redrawn
+from caddis.lab.interest_models import MODELS, owners_of, redrawn
 from caddis.lab.local_building_blocks_runs import Measured, Setup
 from caddis.lab.local_building_blocks_votes import COMPLETE, quiet, tree_of
-from caddis.lab.vote_rounds import VoteRounds, aggregated, aggregated_again, discriminability
+from caddis.lab.vote_rounds import VoteRounds, aggregated, aggregated_again
+from caddis.topics.difficulty import discriminability, moments
 from caddis.topics.excess import channel_rates
 from caddis.topics.interests import Interests
 from caddis.topics.kmeans import kmeans
@@ -42,7 +43,7 @@ class Ballot(NamedTuple):
     @classmethod
     def on(cls, interests: Interests, channels: Int32s, k: int) -> Ballot:
         """The votes of all subscribers on a map."""
-        places = _owners(interests) * k + channels[interests.topics]
+        places = owners_of(interests) * k + channels[interests.topics]
         held = np.bincount(places, minlength=interests.subscribers * k)
         return cls(interests, channels, held.reshape(interests.subscribers, k))
 
@@ -54,7 +55,7 @@ class Ballot(NamedTuple):
         """
         rates, home = self.interests.rates, self.channels[topic]
         wants = np.zeros(len(self.held), np.bool_)
-        wants[_owners(self.interests)[self.interests.topics == topic]] = True
+        wants[owners_of(self.interests)[self.interests.topics == topic]] = True
         held, carried = self.held.copy(), channel_rates(self.channels, rates, self.held.shape[1])
         held[:, home] -= wants
         carried[home] -= rates[topic]
@@ -72,7 +73,8 @@ def measure_interests(setup: Setup, setting: str, x: float, rng: np.random.Gener
     after = before.copy()
     after[some] = before[rng.choice(len(before), size)]
     vote = quiet(VoteRounds(tree, before), before)
-    measured = {"distance": discriminability(before), "voting": vote.messages}
+    [distance] = discriminability(moments(before).sum(axis=0, keepdims=True))
+    measured = {"distance": float(distance), "voting": vote.messages}
     measured |= {"voting_radius": float(vote.radius.mean()), "aggregation": aggregated(tree)}
     vote.change(some, after[some])
     measured["voting_again"] = quiet(vote, after).messages
@@ -86,10 +88,6 @@ def _ballot(setup: Setup, setting: str) -> Ballot:
     if setting == LAST:
         channels = kmeans(setup.interests, k, rng, channels).channels
     return Ballot.on(setup.interests, channels, k)
-
-
-def _owners(interests: Interests) -> Int64s:
-    return np.repeat(np.arange(interests.subscribers), np.diff(interests.offsets))
 
 
 def measure_clustering(setup: Setup, _: str, x: float, rng: np.random.Generator) -> Measured:

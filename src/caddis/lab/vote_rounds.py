@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caddis.arrays import Floats, Int32s, Int64s
+from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.lab.vote_round_kernels import carry, judge, judge_pairs, links_of, paths_up
 from caddis.topics.majority import pairwise
@@ -236,24 +236,6 @@ def gaussian_costs(nodes: int, distances: Sequence[float], rng: np.random.Genera
     means = np.concatenate([[0.0], np.cumsum(np.sqrt(2.0 * np.asarray(distances)))])
     drawn = rng.normal(means, 1.0, (nodes, len(means)))
     return np.rint(drawn * UNIT).astype(np.int64)
-
-
-def discriminability(costs: Int64s) -> float:
-    """d'(1,2) of a vote as it was cast: between the best choice and the one nearest to it.
-
-    Choices that cost every node the same are no choice: infinite if they differ, else 0.
-    """
-    means, variances = costs.mean(axis=0), costs.var(axis=0)
-    best = int(costs.sum(axis=0).argmin())
-    others = np.delete(np.arange(len(means)), best)
-    gaps = (means[others] - means[best]) ** 2
-    spread = variances[others] + variances[best]
-    return float(_apart(gaps, spread).min())
-
-
-def _apart(gaps: Floats, spread: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(gaps > 0, gaps / spread, 0.0)
 
 
 def _before(parents: Int32s) -> bool:
