@@ -13,6 +13,7 @@ from caddis.cli.topics_order import ClusterOrder
 from caddis.cli.topics_summary import ClusterSummary
 from caddis.lab.topic_plots import CurvePoint
 from caddis.pipeline.topics_reports import ClusteringReport, WaveReport
+from caddis.topics.channel_map import ChannelMap
 
 CALL = ("topics", "cluster", "interests.csv", "-k", "2", "--out", "out")
 
@@ -82,6 +83,26 @@ def test_the_folder_of_an_earlier_map_stands_for_the_map(files):
     assert order.previous_map == Path("map/channels.parquet")
 
 
+@pytest.mark.parametrize("named", ["map", "map/channels.csv"])
+def test_the_version_follows_that_of_the_previous_map_however_it_is_named(files, named):
+    Path("map").mkdir()
+    Path("map/channels.csv").write_text("topic,channel\ntea,0\n")
+    order = ClusterOrder(Path("interests.csv"), 2, Path("out"), previous=Path(named))
+    assert (order.previous_version, order.version) == (None, 1)
+    Path("map/channels.json").write_text(ChannelMap({"tea": 0}, version=7).to_json())
+    assert (order.previous_version, order.version) == (7, 8)
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b"[]"])
+def test_a_versioned_map_that_cannot_be_read_is_told_before_the_work(caddis, files, content):
+    Path("map").mkdir()
+    Path("map/channels.csv").write_text("topic,channel\ntea,0\n")
+    Path("map/channels.json").write_bytes(content)
+    said = caddis(*CALL, "--previous", "map/channels.csv")
+    assert said.exit_code == 1
+    assert said.stderr.startswith("caddis: map/channels.json: ")
+
+
 def test_a_demo_makes_up_the_same_people_for_the_same_seed(tmp_path):
     made = [TopicDemo(tmp_path / name, 50, 20, 4, 7, False, "local[1]") for name in "ab"]
     for demo in made:
@@ -95,7 +116,7 @@ def summary() -> ClusterSummary:
     shares = np.zeros(101, np.int64)
     shares[[0, 20, 90]] = 5, 4, 1
     report = ClusteringReport(
-        topics=7, interests=30, random_cost=80.0, start_cost=30.0, cost=20.0, at_rest=True
+        topics=7, interests=30, random_cost=80.0, start_cost=30.0, cost=20.0, ended="rest"
     )
     report.waves.append(WaveReport(1, 2, 1, 30.0, 0.5))
     order = ClusterOrder(Path("interests.csv"), 4, Path("out"))
@@ -119,3 +140,14 @@ def test_the_summary_for_a_person():
     assert "75.0% saved" in said
     assert "no topic wants to move" in said
     assert "In out: channels.csv" in said
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [("limit", "as many as may be"), ("little", "gained little"), ("kept", "the map stays")],
+)
+def test_the_summary_tells_why_there_were_no_more_waves(ended, words):
+    console, found = Console(file=io.StringIO(), width=80), summary()
+    found.report.ended = ended
+    found.show(console)
+    assert words in console.file.getvalue()  # type: ignore[attr-defined]

@@ -17,6 +17,8 @@ from caddis.cli.app import app
 from caddis.errors import TopicError
 from caddis.lab.interest_models import planted
 from caddis.pipeline.topics import Effort, clustering
+from caddis.pipeline.topics_files import RATES as RATES_IN_FILES
+from caddis.pipeline.topics_files import like_interests
 from caddis.pipeline.topics_packing import PackedInterests
 from caddis.pipeline.topics_reports import ClusteringReport, WaveReport
 from caddis.topics.channel_map import ChannelMap
@@ -431,9 +433,28 @@ def test_who_filters_how_much_is_counted_exactly(made, interests, rates):
     assert shares.tolist() == expected.tolist()
 
 
-def test_a_rate_that_is_no_number_is_told(spark, files):
-    Path("rates.csv").write_text("topic,rate\nt000,much\n")
-    said = cluster("--out", "map", "--rates", "rates.csv")
+@pytest.mark.parametrize(
+    ("option", "text", "complaint"),
+    [
+        ("rates", "topic,rate\nt000,much\n", "the rate of topic 't000' is 'much'; it must be a"),
+        ("previous", "topic,channel\nt000,1.5\n", "the channel of topic 't000' is '1.5'; it must"),
+    ],
+)
+def test_a_text_that_is_no_number_is_told_in_a_sentence(
+    spark, files, capfd, option, text, complaint
+):
+    Path("table.csv").write_text(text)
+    said = cluster("--out", "map", f"--{option}", "table.csv")
     assert said.exit_code == 1
-    assert "'much'" in said.stderr
+    assert f"caddis: {option}: {complaint}" in said.stderr
+    assert len(said.stderr) + len(capfd.readouterr().err) < 1000
     assert not Path("map").exists()
+
+
+def test_topics_of_csv_files_are_numbers_where_interests_hold_numbers(spark):
+    interests = spark.createDataFrame([(1, 10)], "subscriber INT, topic SMALLINT")
+    texts = spark.createDataFrame([("10", "2.5")], "topic STRING, rate STRING")
+    assert [*like_interests(texts, "rates", interests, RATES_IN_FILES).collect()] == [(10, 2.5)]
+    wrong = spark.createDataFrame([("tea", "1")], "topic STRING, rate STRING")
+    with pytest.raises(TopicError, match="rates: a topic is 'tea'; it must be a whole number"):
+        like_interests(wrong, "rates", interests, RATES_IN_FILES)

@@ -11,6 +11,7 @@ from caddis.cli.lab_runs import require_matplotlib
 from caddis.cli.output import check_free
 from caddis.cli.paths import FileFormat, existing, format_of
 from caddis.errors import TopicError
+from caddis.topics.channel_map import ChannelMap
 
 MAP, VERSIONED = "channels", "channels.json"
 CURVE, CURVE_PLOT, FILTERING_PLOT = "curve.csv", "cost.png", "filtering.png"
@@ -67,6 +68,25 @@ class ClusterOrder:
         there = [path for path in found if path.exists()]
         return there[0] if there else self.previous
 
+    @property
+    def previous_version(self) -> int | None:
+        """Of the previous map, as told in the folder that it is in; None if nothing tells it."""
+        if self.previous is None:
+            return None
+        folder = self.previous if self.previous.is_dir() else self.previous.parent
+        path = folder / VERSIONED
+        if not path.is_file():
+            return None
+        try:
+            return ChannelMap.from_json(path.read_text(encoding="utf-8")).version
+        except (TopicError, UnicodeDecodeError) as error:
+            raise TopicError(f"{path}: {error}") from error
+
+    @property
+    def version(self) -> int:
+        """Of the map to be made."""
+        return (self.previous_version or 0) + 1
+
     def check(self) -> None:
         """Raise on what is wrong, before anything long begins."""
         check_free(self.out, overwrite=self.overwrite, ours=FILES)
@@ -76,7 +96,7 @@ class ClusterOrder:
         for path in (self.rates, self.previous_map):
             if path is not None:
                 format_of(path, TopicError)
-        _ = self.interests_format, self.also
+        _ = self.interests_format, self.also, self.version
         if self.plots:
             require_matplotlib()
         require_java()

@@ -60,6 +60,8 @@ def cluster_files(order: ClusterOrder, job: Job) -> ClusterSummary:
     """Cluster the topics of the files, and write what was found into a new folder."""
     began = time.monotonic()
     order.check()
+    if order.previous_version is None and order.previous is not None:
+        job.screen.say(f"No {VERSIONED} beside {order.previous}: the new map will be version 1.")
     spark = start_spark(order.master, "UTC", job)
     staging = job.resources.enter_context(staging_folder(order.out))
     found = _found(order, _tables(order, spark), job)
@@ -74,19 +76,19 @@ def cluster_files(order: ClusterOrder, job: Job) -> ClusterSummary:
 
 def _tables(order: ClusterOrder, spark: SparkSession) -> Tables:
     from caddis.pipeline.failures import spark_failures
-    from caddis.pipeline.topics_files import like_interests, read_table
+    from caddis.pipeline.topics_files import CHANNELS, RATES, Numbers, like_interests, read_table
 
     with spark_failures():
         interests = read_table(spark, order.interests, order.interests_format)
 
-        def read(path: Path | None, numbers: tuple[str, str]) -> DataFrame | None:
+        def read(path: Path | None, what: str, numbers: Numbers) -> DataFrame | None:
             if path is None:
                 return None
             table = read_table(spark, path, format_of(path, TopicError))
-            return like_interests(table, interests, numbers)
+            return like_interests(table, what, interests, numbers)
 
-        rates = read(order.rates, ("rate", "double"))
-        return Tables(interests, rates, read(order.previous_map, ("channel", "bigint")))
+        rates = read(order.rates, "rates", RATES)
+        return Tables(interests, rates, read(order.previous_map, "previous", CHANNELS))
 
 
 def _found(order: ClusterOrder, tables: Tables, job: Job) -> Found:
@@ -157,10 +159,6 @@ def _written(order: ClusterOrder, found: Found, folder: Path) -> list[str]:
 
 
 def _versioned(order: ClusterOrder, found: Found) -> ChannelMap:
-    """The map for publishers and receivers; its version follows the previous one's, if known."""
-    before = None if order.previous is None else order.previous / VERSIONED
-    version = 1
-    if before is not None and before.is_file():
-        version = ChannelMap.from_json(before.read_text(encoding="utf-8")).version + 1
+    """The map for publishers and receivers."""
     topics = [str(topic) for topic in found.map["topic"].to_pylist()]
-    return ChannelMap.from_arrays(topics, found.map["channel"].to_numpy(), version)
+    return ChannelMap.from_arrays(topics, found.map["channel"].to_numpy(), order.version)

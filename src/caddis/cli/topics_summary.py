@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from caddis.pipeline.topics_reports import ClusteringReport
 
 QUANTILES = (0.5, 0.9, 0.99)
+ENDED = {
+    "rest": "no topic wants to move",
+    "little": "the last ones gained little",
+    "kept": "they would save too little: the map stays",
+    "limit": "as many as may be; more might save more",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class ClusterSummary:
             "saved": round(report.saved, 4),
             "wanted_rate": report.wanted_rate,
             "at_rest": report.at_rest,
+            "ended": report.ended,
             "unwanted_percent": {f"p{q * 100:.0f}": self.unwanted(q) for q in QUANTILES},
             "curve": [point._asdict() for point in self.curve],
             "waves": [asdict(wave) for wave in report.waves],
@@ -63,7 +70,6 @@ class ClusterSummary:
     def show(self, console: Console) -> None:
         """The closing summary."""
         report = self.report
-        ended = "no topic wants to move" if report.at_rest else "the last ones gained little"
         p50, p90, _ = (self.unwanted(quantile) for quantile in QUANTILES)
         rows = [
             ("subscribers", f"{self.shares.sum():,}", f"{report.interests:,} interests"),
@@ -71,12 +77,15 @@ class ClusterSummary:
             ("cost at random", f"{report.random_cost:,.4g}", "rate of all that comes unwanted"),
             ("cost", f"{report.cost:,.4g}", f"{report.saved:.1%} saved"),
             ("unwanted", f"{p50} %", f"of what a subscriber receives (median); 9 of 10: ≤ {p90} %"),
-            ("waves", f"{len(report.waves):,}", f"{ended}; {self.seconds:.0f} s in all"),
+            ("waves", f"{len(report.waves):,}", f"{self._ended()}; {self.seconds:.0f} s in all"),
         ]
         show_rows(console, rows)
         if len(self.curve) > 1:
             self._show_curve(console)
         console.print(Text(f"\nIn {self.order.out}: {', '.join(self.files)}"))
+
+    def _ended(self) -> str:
+        return ENDED[self.report.ended] if self.report.ended else "none"
 
     def _show_curve(self, console: Console) -> None:
         table = text_table("channels", "cost", "at random", "saved", texts=())
