@@ -23,6 +23,7 @@ from rich.table import Table
 from caddis.lab.clustering_simulation import ClusteringSimulation, Spell
 from caddis.lab.clusterings import wishes
 from caddis.lab.interest_models import MODELS, redrawn
+from caddis.topics.ballots import PROTOCOLS
 from caddis.topics.interests import Interests
 from caddis.topics.schedule import Mode
 
@@ -136,9 +137,7 @@ def main() -> None:
     parser.add_argument("--channels", nargs="+", type=int, default=[5, 10, 20])
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=["uniform", "planted"])
-    parser.add_argument(
-        "--protocols", nargs="+", choices=["aggregation", "voting"], default=["aggregation"]
-    )
+    parser.add_argument("--protocols", nargs="+", choices=PROTOCOLS, default=["aggregation"])
     options = parser.parse_args()
     console = Console(width=150)
     for part in options.parts:

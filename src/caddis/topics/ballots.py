@@ -10,7 +10,8 @@ channel wins (see `excess.favour_current`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,28 @@ from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.aggregation import Aggregator
 from caddis.topics.ballot_kernels import own_cost, own_costs
+from caddis.topics.difficulty import LARGEST_COUNTED
 from caddis.topics.excess import favour_current
 from caddis.topics.links import Link, Sent
+from caddis.topics.measured_poll import MeasuredPoll
 from caddis.topics.voting import Voter
 
-PROTOCOLS: dict[str, type[Voter | Aggregator]] = {"voting": Voter, "aggregation": Aggregator}
+CHANGED_SHARE = 0.01
+"""Of all nodes, those that are likely to change interests at once: `measured` votes go by it."""
+
+
+def measured(choices: int, votes: int, most: int) -> MeasuredPoll:
+    """A poll that measures costs in a unit that the largest of them can be squared in."""
+    unit = max(1, math.ceil(most / LARGEST_COUNTED))
+    return MeasuredPoll(choices, votes, changed_share=CHANGED_SHARE, unit=unit)
+
+
+PROTOCOLS: dict[str, Callable[[int, int, int], Voter | Aggregator | MeasuredPoll]] = {
+    "aggregation": lambda choices, votes, _: Aggregator(choices, votes),
+    "measured": measured,
+    "voting": lambda choices, votes, _: Voter(choices, votes),
+}
+"""By name: what makes a poll of so many choices and votes, with costs that are at most so large."""
 
 
 class Ballots:
@@ -36,7 +54,7 @@ class Ballots:
         self.due: Bools = np.zeros(len(rates), np.bool_)
         """By topic: whether its input may have changed."""
         self._rates, self._k = rates, k
-        self._poll = PROTOCOLS[protocol](choices=k, votes=len(rates))
+        self._poll = PROTOCOLS[protocol](k, len(rates), 2 * int(rates.sum()))
         self._open: Bools = np.zeros(len(rates), np.bool_)
         self._inputs: Int64s = np.zeros((len(rates), k), np.int64)
         self._voting_with: dict[Link, None] = {}

@@ -15,14 +15,13 @@ while. Where two parts of the tree meet, the map that was made for more nodes is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from caddis.arrays import Int32s, Int64s
-from caddis.errors import TopicError
 from caddis.topics.ballots import Ballots, last_words
-from caddis.topics.clustering_leader import Alarm, Leader, SettledWave, Step
+from caddis.topics.clustering_leader import Alarm, Leader, SettledWave, Step, check_beginning
 from caddis.topics.clustering_messages import FIRST, Announcement, Offer, Report, Standing, Version
 from caddis.topics.excess import checked_channels
 from caddis.topics.interests import checked_rates
@@ -40,7 +39,8 @@ class ClusteringNode:
     rates: by topic; known to all nodes, as are `k`, `channels`, `settings` and `protocol`.
     rng: used only while this node leads.
     channels: the map to begin with; without it topics are dealt out in turn.
-    protocol: how votes are held, by `voting` or by `aggregation`.
+    protocol: how votes are held, by `voting`, by `aggregation`, or, `measured`, each by the one
+        that its difficulty asks for.
     start: how the first map is made: topic by topic, as in the paper, or quicker.
     settle_ms: how long choices have to stay as they are before they count, and how long a node has
         to be the root before it leads: longer than votes take to get through the tree.
@@ -67,7 +67,7 @@ class ClusteringNode:
         settle_ms: float = SETTLE_MS,
     ) -> None:
         rates = checked_rates(rates)
-        _check(len(rates), k, start)
+        check_beginning(len(rates), k, start)
         first = np.arange(len(rates), dtype=np.int32) % k if channels is None else channels
         self.name = name
         self._k, self._rng = k, rng
@@ -136,8 +136,8 @@ class ClusteringNode:
     def cost(self) -> int:
         """What this node and all below it receive and do not want, as far as they reported.
 
-        By aggregation nodes report every change. By voting, where most changes are to go nowhere,
-        they report once on each map, and what changes below this node later may not show here.
+        By aggregation nodes report every change. Otherwise, as most changes are to go nowhere, they
+        report once on each map, and what changes below this node later may not show here.
         """
         return self.own_cost + self._place.cost_below
 
@@ -315,12 +315,3 @@ class ClusteringNode:
         ):
             return [(CLOCK, self._alarm.set())]
         return []
-
-
-def _check(topics: int, k: float, start: str) -> None:
-    if not topics:
-        raise TopicError("there are no topics to cluster")
-    if not isinstance(k, int | np.integer) or k < 1:
-        raise TopicError(f"topics share 1 channel or more, a whole number, not {k}")
-    if start not in get_args(Mode):
-        raise TopicError(f"unknown start {start!r}: it is one of {sorted(get_args(Mode))}")

@@ -9,7 +9,7 @@ a while, topics are stirred again. Sums that come up with all reports are exact,
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -165,3 +165,13 @@ class Leader:
     def _step(self, wave: Wave) -> Step:
         self._wave = wave
         return Step(wave.mode, wave.topics)
+
+
+def check_beginning(topics: int, k: float, start: str) -> None:
+    """Refuse what no leader could begin with."""
+    if not topics:
+        raise TopicError("there are no topics to cluster")
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise TopicError(f"topics share 1 channel or more, a whole number, not {k}")
+    if start not in get_args(Mode):
+        raise TopicError(f"unknown start {start!r}: it is one of {sorted(get_args(Mode))}")
