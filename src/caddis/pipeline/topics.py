@@ -83,12 +83,14 @@ def topics_to_channels(
         count once.
     rates: columns `topic` and `rate`; a rate for each topic that somebody wants. Topics with a rate
         that nobody wants go to the channel that fewest receive. By default all rates are 1.
-    channels: how many there may be; where topics are as few, each is alone.
+    channels: how many there may be; where topics are as few, each is alone, in the channel that
+        it had unless another topic keeps that.
     previous: an earlier result, columns `topic` and `channel`, to begin with: topics move only
         where that saves cost, and none does where it would save a smaller share than `improvement`
         in all. New topics go where they cost least, vanished ones are dropped, and where channels
         are free, dear ones are split.
-    sample: about how many interests are clustered in this process's memory for a first map.
+    sample: about how many interests are clustered in this process's memory for a first map: some
+        tens of bytes each, and 2 bytes for each channel of each subscriber among them.
     tries: the first map is K-Means, and then channels are cut anew until that was in vain so many
         times in a row; 0 is K-Means alone.
     improvement: it is enough when all topics had a turn to vote and the cost fell by a smaller
