@@ -260,6 +260,18 @@ def test_shares_are_drawn_up_to_one(runs):
     assert panel.get_ylim() == (0, 1.05)
 
 
+def test_a_mean_of_a_single_run_is_hollow():
+    some = [
+        made_up(0.1, 0, "voting", 4),
+        made_up(0.1, 1, "voting", 8),
+        made_up(0.5, 0, "voting", 3),
+    ]
+    line, panel = Line("voting", "distance", "complete", "voting"), Canvas().subplots()
+    draw_panel(panel, Figure("2a", "", "", "", (line,)), by_measure(some))
+    hollow = [one for one in panel.lines if one.get_markerfacecolor() == "white"]
+    assert [np.asarray(one.get_xdata()).tolist() for one in hollow] == [[0.5]]
+
+
 def test_a_ratio_is_that_of_the_same_runs():
     line = Line("search", "distance", "complete", "search", over="kmeans")
     some = [made_up(5, repeat, "search", value) for repeat, value in enumerate((1, 9, 4))]

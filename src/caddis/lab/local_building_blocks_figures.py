@@ -201,7 +201,7 @@ def _clustering() -> tuple[Figure, ...]:
         if name not in ("random", "kmeans")
     )
     title, unit = "what a map costs", "unwanted traffic a subscriber"
-    ratio, share = "the same by that of centralised K-Means", "cost ÷ that of K-Means"
+    ratio, share = "maps against centralised K-Means", "cost ÷ that of K-Means"
     return (
         Figure("clustering", title, "channels", unit, lines, log_y=True),
         Figure("clustering-ratio", ratio, "channels", share, near, level=1.0),
