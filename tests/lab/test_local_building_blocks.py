@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
 
+from caddis.cli.lab import BLOCKS
 from caddis.errors import TopicError
 from caddis.lab.interest_models import planted
 from caddis.lab.local_building_blocks import KINDS, Experiment, keys, places, plan
@@ -85,6 +86,10 @@ def test_titles_say_how_many_inputs_change():
         "after 5% of the inputs changed",
         "the same after 5% of the interests changed",
     ]
+
+
+def test_the_help_names_every_figure():
+    assert BLOCKS.split(", ") == [figure.name for figure in FIGURES]
 
 
 def test_large_trees_come_first():

@@ -202,8 +202,9 @@ def adaptive_filtering(
     run(work, as_json=as_json)
 
 
-BLOCKS = "1, 2a, 2b, 2c, growth, growth-radius, first, pairs, upkeep, choices, packets, "
-BLOCKS += "interests, interests-upkeep, clustering, convergence, waves"
+BLOCKS = "1, 2a, 2b, 2c, delays, delays-time, growth, growth-radius, first, pairs, upkeep, "
+BLOCKS += "choices, packets, interests, interests-upkeep, clustering, clustering-ratio, "
+BLOCKS += "convergence, waves"
 BlockFigures = Annotated[
     str,
     typer.Option(
@@ -214,7 +215,7 @@ InterestsFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Real interests as JSON: by user, a list of topics. Otherwise they are drawn.",
+        help="Real interests as JSON: by subscriber, a list of topics. Otherwise they are drawn.",
         show_default=False,
     ),
 ]
