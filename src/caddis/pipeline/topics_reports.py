@@ -54,6 +54,7 @@ class ClusteringReport:
     at_rest: bool = False
     """Whether no topic, alone, would cost less in another channel."""
     ended: Ended | None = None
+    """Why there were no more waves; None as long as there are some."""
     waves: list[WaveReport] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     """By phase: read, pack, start, waves, random."""
