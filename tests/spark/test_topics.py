@@ -447,6 +447,8 @@ def test_a_text_that_is_no_number_is_told_in_a_sentence(
     said = cluster("--out", "map", f"--{option}", "table.csv")
     assert said.exit_code == 1
     assert f"caddis: {option}: {complaint}" in said.stderr
+    unversioned = "No channels.json beside table.csv: the new map will be version 1."
+    assert (unversioned in said.stderr) == (option == "previous")
     assert len(said.stderr) + len(capfd.readouterr().err) < 1000
     assert not Path("map").exists()
 
