@@ -170,7 +170,7 @@ def cluster(
 ) -> None:
     """Find channels in which subscribers receive little that they do not want.
 
-    Reads Parquet, JSON lines or CSV. Topics that the same people want come
+    Reads Parquet, JSON lines or CSV. Topics that the same subscribers want come
     together; the cost is the rate of all that reaches subscribers unwanted.
     The map has a row (topic, channel) for each topic; channels.json is the
     same as a versioned map for publishers and receivers.
@@ -215,7 +215,7 @@ def demo(
         ),
     ] = None,
     subscribers: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How many people want something.")
+        int, typer.Option(min=1, metavar="N", help="How many subscribers there are.")
     ] = 20_000,
     number: Annotated[
         int, typer.Option("--topics", min=1, metavar="N", help="How many topics there are.")
@@ -223,12 +223,14 @@ def demo(
     channels: Annotated[
         int, typer.Option("-k", "--channels", min=1, metavar="N", help="How many channels.")
     ] = 20,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another seed, other people.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Another seed, other subscribers.")
+    ] = 1,
     plots: Plots = True,
     master: options.Master = "local[*]",
     as_json: options.AsJson = False,
 ) -> None:
-    """Cluster the topics of people that are made up here.
+    """Cluster the topics of subscribers that are made up here.
 
     Writes interests and rates into a folder, clusters them on Spark, and
     tells what that saves next to channels that are drawn at random.
@@ -241,5 +243,5 @@ def demo(
         return run_demo(TopicDemo(made, subscribers, number, channels, seed, plots, master), job)
 
     if not as_json:
-        typer.echo(f"{subscribers:,} people, {number:,} topics, {channels:,} channels.\n")
+        typer.echo(f"{subscribers:,} subscribers, {number:,} topics, {channels:,} channels.\n")
     run(work, as_json=as_json)

@@ -48,7 +48,7 @@ def hold(
 
 @njit(cache=True)
 def judge(
-    people: Int32s,
+    wanting: Int32s,
     rate: int,
     current: int,
     held: Counts,
@@ -60,8 +60,8 @@ def judge(
     alone = 0
     for channel in range(len(costs)):
         costs[channel] = 0
-    for person in people:
-        row = held[person]
+    for subscriber in wanting:
+        row = held[subscriber]
         for channel in range(len(costs)):
             costs[channel] += row[channel] > 0
         if current >= 0:
@@ -74,12 +74,12 @@ def judge(
         if channel == current:
             others -= alone
             rates -= rate
-        costs[channel] = rate * (others - shared) + rates * (len(people) - shared)
+        costs[channel] = rate * (others - shared) + rates * (len(wanting) - shared)
 
 
 @njit(cache=True)
 def move(
-    people: Int32s,
+    wanting: Int32s,
     rate: int,
     current: int,
     chosen: int,
@@ -90,14 +90,14 @@ def move(
     """Take a topic out of one channel and put it into another; -1 stands for none."""
     if current >= 0:
         carried[current] -= rate
-        for person in people:
-            held[person, current] -= 1
-            receivers[current] -= held[person, current] == 0
+        for subscriber in wanting:
+            held[subscriber, current] -= 1
+            receivers[current] -= held[subscriber, current] == 0
     if chosen >= 0:
         carried[chosen] += rate
-        for person in people:
-            receivers[chosen] += held[person, chosen] == 0
-            held[person, chosen] += 1
+        for subscriber in wanting:
+            receivers[chosen] += held[subscriber, chosen] == 0
+            held[subscriber, chosen] += 1
 
 
 @njit(cache=True)
@@ -115,9 +115,9 @@ def place_each(
     costs = np.empty(len(receivers), np.int64)
     moves = 0
     for topic in order:
-        people = subscribers[offsets[topic] : offsets[topic + 1]]
+        wanting = subscribers[offsets[topic] : offsets[topic + 1]]
         current = channels[topic]
-        judge(people, rates[topic], current, held, receivers, carried, costs)
+        judge(wanting, rates[topic], current, held, receivers, carried, costs)
         best = current
         for channel in range(len(costs)):
             if costs[channel] < costs[best]:
@@ -125,7 +125,7 @@ def place_each(
         if best == current:
             continue
         moves += 1
-        move(people, rates[topic], current, best, held, receivers, carried)
+        move(wanting, rates[topic], current, best, held, receivers, carried)
         channels[topic] = best
     return moves
 
