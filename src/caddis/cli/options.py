@@ -21,6 +21,15 @@ Master = Annotated[
         rich_help_panel="Spark",
     ),
 ]
+DemoFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--dir",
+        metavar="FOLDER",
+        help="A new folder for the demo's files. \\[default: a temporary one]",
+        show_default=False,
+    ),
+]
 Timezone = Annotated[
     str,
     typer.Option(

@@ -236,15 +236,7 @@ def show(
 
 @app.command(name="demo", epilog=DEMO_EXAMPLES)
 def demo(
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--dir",
-            metavar="FOLDER",
-            help="A new folder for the demo's files. \\[default: a temporary one]",
-            show_default=False,
-        ),
-    ] = None,
+    folder: options.DemoFolder = None,
     events: Annotated[
         int, typer.Option(min=2, metavar="N", help="How many photos are published.")
     ] = 600,

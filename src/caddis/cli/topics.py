@@ -205,15 +205,7 @@ def cluster(
 
 @app.command(name="demo", epilog=DEMO_EXAMPLES)
 def demo(
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--dir",
-            metavar="FOLDER",
-            help="A new folder for the demo's files. \\[default: a temporary one]",
-            show_default=False,
-        ),
-    ] = None,
+    folder: options.DemoFolder = None,
     subscribers: Annotated[
         int, typer.Option(min=1, metavar="N", help="How many subscribers there are.")
     ] = 20_000,

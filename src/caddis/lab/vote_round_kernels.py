@@ -87,6 +87,16 @@ def _farthest(heard: Int32s, begin: int, end: int) -> tuple[int, int, int]:
     return first, second, through
 
 
+@njit(cache=True, inline="always")
+def _sum_up(own: Int64s, received: Int64s, begin: int, end: int, total: Int64s) -> None:
+    """All that a node knows: its own entries, and the last that came through its links."""
+    for entry in range(len(own)):
+        total[entry] = own[entry]
+    for link in range(begin, end):
+        for entry in range(len(own)):
+            total[entry] += received[link, entry]
+
+
 @njit(cache=True)
 def judge(
     nodes: Int32s,
@@ -109,11 +119,7 @@ def judge(
     for node in nodes:
         waiting[node] = False
         begin, end = offsets[node], offsets[node + 1]
-        for entry in range(size):
-            total[entry] = own[node, entry]
-        for link in range(begin, end):
-            for entry in range(size):
-                total[entry] += received[link, entry]
+        _sum_up(own[node], received, begin, end, total)
         best = least(total)
         choices[node] = best
         first, second, through = _farthest(heard, begin, end)
@@ -156,11 +162,7 @@ def judge_pairs(
     for node in nodes:
         waiting[node] = False
         begin, end = offsets[node], offsets[node + 1]
-        for entry in range(size):
-            total[entry] = own[node, entry]
-        for link in range(begin, end):
-            for entry in range(size):
-                total[entry] += received[link, entry]
+        _sum_up(own[node], received, begin, end, total)
         choices[node] = winner(total)
         first, second, through = _farthest(heard, begin, end)
         for link in range(begin, end):
