@@ -27,9 +27,10 @@ from rich.console import Console
 from rich.table import Table
 
 from caddis.arrays import Bools, Floats, Int64s
+from caddis.bloom import false_positive_rate
 from caddis.lab.tree_simulator import TreeSimulator
 from caddis.lab.trees import random_tree
-from caddis.topics.bloom import Hashing, false_positive_rate
+from caddis.topics.bloom import Hashing
 from caddis.topics.false_positives import (
     aggregation_bound,
     aggregation_bound_per_bit,

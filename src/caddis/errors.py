@@ -9,6 +9,17 @@
     ├── IndexFolderError          a saved matcher or store cannot be read
     ├── OverlayError              an overlay file, topology or broker message is not usable
     ├── TopicError                interests, rates, votes or channels are not usable
+    ├── FilterError               a Bloom filter of this size or rate cannot be made
+    ├── ConfidentialError         sealed events, sealed subscriptions or keys are not usable
+    │   ├── KeyFileError          a file with keys is missing, damaged or open to others
+    │   ├── AccessError           a party is not registered, or a topic is not open to it
+    │   └── SealedEventError      one sealed event is refused:
+    │       ├── TruncatedEvent        a part of it is missing, too short or too long
+    │       ├── UnknownPublisher      its publisher is not registered, or may not publish this
+    │       ├── WrongEpoch            its epoch is over, or has not begun
+    │       ├── TamperedEvent         its signature or its payload's seal does not fit
+    │       ├── ReplayedEvent         it has been here before
+    │       └── NotEntitled           the reader has no key of its epoch, or no longer
     └── EnvironmentProblem        Java, Spark or the machine is not as it must be
 
 Messages are for the person who made the mistake: what was wrong, where, what would be right.
@@ -95,6 +106,50 @@ class OverlayError(CaddisError):
 
 class TopicError(CaddisError):
     """Interests, rates, votes or channels are not usable."""
+
+
+class FilterError(CaddisError):
+    """A Bloom filter of this size or rate cannot be made."""
+
+
+class ConfidentialError(CaddisError):
+    """Sealed events, sealed subscriptions or keys are not usable."""
+
+
+class KeyFileError(ConfidentialError):
+    """A file with keys is missing, damaged, of another kind or open to others."""
+
+
+class AccessError(ConfidentialError):
+    """A party is not registered, or a topic is not open to it."""
+
+
+class SealedEventError(ConfidentialError):
+    """One sealed event is refused; the others of its batch are not."""
+
+
+class TruncatedEvent(SealedEventError):
+    """A part of a sealed event is missing, too short or too long."""
+
+
+class UnknownPublisher(SealedEventError):
+    """The publisher is not registered, or may not publish on this topic."""
+
+
+class WrongEpoch(SealedEventError):
+    """The epoch that an event was sealed in is over, or has not begun."""
+
+
+class TamperedEvent(SealedEventError):
+    """The signature or the payload's seal does not fit: something was changed."""
+
+
+class ReplayedEvent(SealedEventError):
+    """An event that has been here before."""
+
+
+class NotEntitled(SealedEventError):
+    """The reader has no key of the epoch: it was revoked before, or granted later."""
 
 
 class EnvironmentProblem(CaddisError):

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.errors import TopicError
-from caddis.topics.bloom import BloomFilter, Hashing, false_positive_rate, size_for
+from caddis.bloom import false_positive_rate, size_for
+from caddis.errors import FilterError, TopicError
+from caddis.topics.bloom import BloomFilter, Hashing
 
 ELEMENTS = st.lists(st.text() | st.binary(), max_size=20)
 PINNED = [852, 441, 120, 684, 440, 469, 594, 599, 19, 384]
@@ -117,5 +118,5 @@ def test_a_key_that_is_too_long_is_refused():
 
 @pytest.mark.parametrize(("elements", "rate"), [(0, 0.1), (5, 0.0), (5, 1.0)])
 def test_a_rate_that_cannot_be_reached_is_refused(elements, rate):
-    with pytest.raises(TopicError, match="above 0 and below 1"):
+    with pytest.raises(FilterError, match="above 0 and below 1"):
         size_for(elements, rate)

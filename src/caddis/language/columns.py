@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 import math
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -86,7 +87,7 @@ class Columns:
         raise UnknownColumn(f"unknown column {name!r}{self._nearest(name)}")
 
     def _nearest(self, name: str) -> str:
-        names = list(_dotted_names(self._fields))
+        names = [".".join(path) for path in _paths(self._fields, ())]
         lowered = {known.lower(): known for known in names}
         near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
         if near:
@@ -200,11 +201,18 @@ def collation_of(field: pa.Field) -> str:
     return str(metadata.get(COLLATION_METADATA, UTF8_BINARY.encode()).decode())
 
 
-def _dotted_names(fields: list[pa.Field], prefix: str = "") -> list[str]:
-    names = []
+def dotted_paths(schema: pa.Schema) -> list[tuple[str, ...]]:
+    """The path of every column that is no struct, in the order of the schema.
+
+    >>> dotted_paths(pa.schema([("at", pa.struct([("x", pa.int32())])), ("city", pa.string())]))
+    [('at', 'x'), ('city',)]
+    """
+    return list(_paths([schema.field(i) for i in range(len(schema.names))], ()))
+
+
+def _paths(fields: list[pa.Field], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     for field in fields:
         if pa.types.is_struct(field.type):
-            names += _dotted_names(list(field.type), f"{prefix}{field.name}.")
+            yield from _paths(list(field.type), (*above, field.name))
         else:
-            names.append(prefix + field.name)
-    return names
+            yield (*above, field.name)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
-from math import ceil, exp, log, log2
 
 import numpy as np
 
@@ -126,29 +125,3 @@ class BloomFilter:
         other = BloomFilter(self.hashing.bits, self.hashing.hashes, self.hashing.key)
         other.ones[:] = ones
         return other
-
-
-def false_positive_rate(elements: float, bits: int, hashes: int) -> float:
-    """The share of other elements that a filter of so many seems to hold.
-
-    >>> round(false_positive_rate(1000, *size_for(1000, 0.01)), 4)
-    0.01
-    """
-    return float((1 - exp(-hashes * elements / bits)) ** hashes)
-
-
-def size_for(elements: int, rate: float) -> tuple[int, int]:
-    """The bits and hashes of the smallest filter whose false-positive rate is at most this.
-
-    >>> size_for(1000, 0.01)
-    (9593, 7)
-    """
-    if elements < 1 or not 0 < rate < 1:
-        raise TopicError(
-            f"a rate above 0 and below 1 for at least one element, not {rate} for {elements}"
-        )
-    best = log2(1 / rate)
-    return min(
-        (ceil(-hashes * elements / log(1 - rate ** (1 / hashes))), hashes)
-        for hashes in {max(1, int(best)), int(best) + 1}
-    )

@@ -1,0 +1,1 @@
+"""Sealed events and subscriptions: brokers match what they cannot read."""
