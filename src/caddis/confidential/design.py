@@ -168,7 +168,7 @@ class TopicDesign:
             texts = plain["ordered_texts"]
             assert isinstance(texts, list)
             given = {**plain, "schema": schema, "ordered_texts": tuple(texts)}
-            return cls(**given)  # type: ignore[arg-type]
+            return cls(**given)
         except (KeyError, TypeError, ValueError, AssertionError, pa.ArrowException) as problem:
             raise ConfidentialError(f"this is no topic's design: {problem}") from None
 
