@@ -6,6 +6,7 @@ a batch into codes, and `kernels` brings the two together.
 
 from caddis.matching.encoding import values_of
 from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain
+from caddis.matching.link_matcher import LinkMatcher
 from caddis.matching.matcher import (
     NO_CONCEPTS,
     Candidates,
@@ -25,6 +26,7 @@ __all__ = [
     "Candidates",
     "EncodedBatch",
     "Explanation",
+    "LinkMatcher",
     "Matcher",
     "Matches",
     "Needs",

@@ -14,7 +14,7 @@ import numpy as np
 
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.language import Concept
-from caddis.matching import NOTHING, Matcher, Needs
+from caddis.matching import NOTHING, LinkMatcher, Needs
 
 GONE = -2
 """In place of a clause's need: it leads to no link that is alive."""
@@ -44,7 +44,7 @@ class Demand:
     """By clause: the links that other clauses lead to as well."""
 
     @classmethod
-    def of(cls, matchers: Sequence[Matcher], alive: Sequence[Bools | None] = ()) -> Demand:
+    def of(cls, matchers: Sequence[LinkMatcher], alive: Sequence[Bools | None] = ()) -> Demand:
         """The demand of matchers, of each as far as its links are alive."""
         numbers: dict[Concept, int] = {}
         needs: dict[tuple[int, ...], int] = {}
@@ -142,7 +142,7 @@ def _numbered(
     return of_need[part.of_clause + 1]
 
 
-def _without_needs(matcher: Matcher) -> Needs:
+def _without_needs(matcher: LinkMatcher) -> Needs:
     """A matcher whose clauses are its links, and ask for nothing."""
     links = np.arange(len(matcher) + 1, dtype=np.int32)
     none = np.zeros(0, np.int32)

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from caddis.arrays import Bools, Int32s
 from caddis.language import Concept
-from caddis.matching import Matcher
+from caddis.matching import LinkMatcher, Matcher
 from caddis.matching.decide_kernels import in_row_order
 from caddis.models import Asker, Catalogue, Marks, Reading, Statistics, Tally, concept
 from caddis.ordering.deciding import BatchRun, EventProblem, Watch
@@ -75,7 +75,7 @@ class Executor:
 
     def __init__(
         self,
-        matchers: Sequence[Matcher],
+        matchers: Sequence[LinkMatcher],
         catalogue: Catalogue,
         *,
         statistics: Statistics,

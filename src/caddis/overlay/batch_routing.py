@@ -26,7 +26,7 @@ import pyarrow as pa
 from caddis.arrays import Bools, Int32s
 from caddis.errors import OverlayError
 from caddis.language import Concept
-from caddis.matching import Matcher
+from caddis.matching import LinkMatcher
 from caddis.models import UNASKED, UNKNOWN, Asked, Asker, Catalogue, Reading, Statistics, Tally
 from caddis.ordering import EventProblem, Executor, Outcome
 from caddis.overlay.forwarding import FORWARDINGS
@@ -68,7 +68,7 @@ class Decider:
 
     def __init__(
         self,
-        matcher: Matcher,
+        matcher: LinkMatcher,
         means: Means,
         policy: str,
         alive: Bools | None = None,

@@ -17,13 +17,14 @@ from collections.abc import KeysView
 import numpy as np
 
 from caddis.errors import OverlayError
+from caddis.matching import Matcher
 from caddis.models import UNASKED
 from caddis.ordering.layout import NONE
 from caddis.overlay.beliefs import Beliefs
 from caddis.overlay.compiled_graph import CompiledGraph
 from caddis.overlay.forwarding import Forwarding
 from caddis.overlay.messages import Join, Leave, Link, Neighbour, Publisher
-from caddis.overlay.publication_graph import PublicationRoutingGraph
+from caddis.overlay.publication_graph import CompileClauses, PublicationRoutingGraph
 from caddis.overlay.routing import Routing
 from caddis.overlay.sharing import SharingVisit
 from caddis.overlay.tables import Read
@@ -51,6 +52,8 @@ class Broker:
     beliefs: what all brokers know of concepts and models.
     covering: whether neighbours are spared clauses that others cover; None: as the policy likes it.
     routing: tables that are filled already.
+    compile_clauses: makes a matcher of all clauses in the tables; another one than that of the
+        Matcher lets a broker match events that it cannot read.
     """
 
     def __init__(
@@ -62,11 +65,13 @@ class Broker:
         *,
         covering: bool | None = None,
         routing: Routing | None = None,
+        compile_clauses: CompileClauses = Matcher.from_clauses,
     ) -> None:
         self.name = name
         covers = forwarding.covers if covering is None else covering
         self.routing = Routing(name, read, covers) if routing is None else routing
         self._beliefs, self._forwarding = beliefs, forwarding
+        self._compile_clauses = compile_clauses
         self._answers = beliefs.answers_of()
         self._compiled: CompiledGraph | None = None
         self._version: tuple[int, tuple[str, ...]] = -1, ()
@@ -121,7 +126,9 @@ class Broker:
         """The publication routing graph as it is now."""
         version = self.routing.version, self.routing.neighbours
         if self._compiled is None or self._version != version:
-            graph = PublicationRoutingGraph.compile(self.routing.table, self.routing.neighbours)
+            graph = PublicationRoutingGraph.compile(
+                self.routing.table, self.routing.neighbours, self._compile_clauses
+            )
             self._compiled = CompiledGraph(graph, self._beliefs, apart=self._forwarding.apart)
             self._version = version
         return self._compiled

@@ -9,7 +9,7 @@ Neighbours come first, so that a number below `len(neighbours)` is one. Section 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,16 +17,19 @@ import pyarrow as pa
 
 from caddis.arrays import Int32s
 from caddis.language import ClauseTable, Concept, Predicate
-from caddis.matching import Matcher
+from caddis.matching import LinkMatcher, Matcher
 from caddis.overlay.messages import Link, Neighbour, Subscriber
 from caddis.overlay.tables import Entry, Identity
+
+CompileClauses = Callable[[ClauseTable, pa.Array], LinkMatcher]
+"""Makes a matcher of clauses and the ids of their owners, such as `Matcher.from_clauses`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicationRoutingGraph:
     """Immutable: a changed table is compiled anew."""
 
-    matcher: Matcher
+    matcher: LinkMatcher
     neighbours: tuple[Neighbour, ...]
     subscribers: tuple[Subscriber, ...]
     link_of: Int32s
@@ -34,11 +37,15 @@ class PublicationRoutingGraph:
 
     @classmethod
     def compile(
-        cls, table: Mapping[Link, Mapping[Identity, Entry]], names: Sequence[str] = ()
+        cls,
+        table: Mapping[Link, Mapping[Identity, Entry]],
+        names: Sequence[str] = (),
+        compile_clauses: CompileClauses = Matcher.from_clauses,
     ) -> PublicationRoutingGraph:
         """From who wants what on which link.
 
         names: neighbours that are there even if nobody behind them wants anything.
+        compile_clauses: makes the matcher.
         """
         asking = [link for link in table if isinstance(link, Neighbour)]
         neighbours = tuple(dict.fromkeys([Neighbour(name) for name in names] + asking))
@@ -51,7 +58,7 @@ class PublicationRoutingGraph:
                 clauses.add(len(link_of), entry)
                 link_of.append(number)
         ids = pa.array(np.arange(len(link_of)))
-        matcher = Matcher.from_clauses(clauses.table(), ids)
+        matcher = compile_clauses(clauses.table(), ids)
         return cls(matcher, neighbours, subscribers, np.array(link_of, np.int32))
 
     @property
