@@ -191,7 +191,7 @@ def _subscriptions(broker: BrokerEntry) -> dict[str, str]:
     if broker.subscriptions is None:
         return {}
     from caddis.cli.subscriptions import read_subscriptions
-    from caddis.matching.matcher import subscription_ids_of
+    from caddis.matching.subscription_tables import subscription_ids_of
 
     table = read_subscriptions(broker.subscriptions)
     ids = subscription_ids_of(table).cast(pa.string()).to_pylist()

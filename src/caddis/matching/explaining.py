@@ -18,10 +18,11 @@ from caddis.language.columns import is_floating, is_text, scale_of
 from caddis.matching import needs, selectivity
 from caddis.matching.building import Postings, post
 from caddis.matching.layout import COLUMN, CONTAINS, FIRST, KIND, TEXT
-from caddis.matching.matcher import NO_CONCEPTS, Matcher, named_errors, subscription_ids_of
+from caddis.matching.matcher import NO_CONCEPTS, Matcher
 from caddis.matching.needs import NOTHING, Needs
 from caddis.matching.packing import WIDE_DECIMAL_BIAS, PackedClauses, pack
 from caddis.matching.post_kernels import EVERY_EVENT
+from caddis.matching.subscription_tables import named_errors, subscription_ids_of
 
 EQUALITY, RANGE, ELEMENT, PATTERN, EVERYTHING = (
     "equality",

@@ -20,14 +20,8 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Anys, Bools, Floats, Int32s, Int64s
-from caddis.errors import (
-    InvalidSubscriptions,
-    ModelError,
-    SubscriptionError,
-    SubscriptionTableError,
-)
+from caddis.errors import InvalidSubscriptions, ModelError, SubscriptionError
 from caddis.language import ClauseTable, Column, MatchesText, Vocabulary, parse_all
-from caddis.language.columns import is_text, sql_type
 from caddis.matching import needs, selectivity, storage
 from caddis.matching.building import AccessIndex, build
 from caddis.matching.decide_kernels import in_row_order
@@ -36,6 +30,7 @@ from caddis.matching.kernels import match_batch
 from caddis.matching.layout import FIRST, KIND, TEXT, BatchArrays
 from caddis.matching.needs import Needs
 from caddis.matching.packing import PackedClauses, pack
+from caddis.matching.subscription_tables import named_errors, subscription_ids_of
 from caddis.matching.texts import BatchTexts
 
 OnInvalid = Choice["raise", "report"]
@@ -283,38 +278,6 @@ def warm_up() -> None:
         Matcher.load(folder).match(pa.RecordBatch.from_pylist([], schema))
 
 
-def subscription_ids_of(subscriptions: pa.Table) -> pa.Array:
-    """The ids of a table of subscriptions, checked: there, not null, each once."""
-    for name in ("subscription_id", "where"):
-        if name not in subscriptions.column_names:
-            names = ", ".join(subscriptions.column_names)
-            raise SubscriptionTableError(f"subscriptions need a column {name!r}; they have {names}")
-    where = subscriptions.schema.field("where").type
-    if not (is_text(where) or pa.types.is_null(where)):
-        raise SubscriptionTableError(f"the column 'where' must hold texts; it is {sql_type(where)}")
-    ids = _plain(subscriptions["subscription_id"]).combine_chunks()
-    if ids.null_count:
-        raise SubscriptionTableError(
-            f"{ids.null_count:,} subscriptions have a null subscription_id"
-        )
-    counts = ids.value_counts()
-    repeated = counts.filter(pa.compute.greater(counts.field("counts"), 1))
-    if len(repeated):
-        first = repeated.field("values")[0].as_py()
-        raise SubscriptionTableError(
-            f"{len(repeated):,} subscription_ids occur more than once, such as {first!r}"
-        )
-    return ids
-
-
-def _plain(ids: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Ids in a type that Spark has, too: STRING for all kinds of texts, BIGINT for unsigned."""
-    type_ = ids.type.value_type if pa.types.is_dictionary(ids.type) else ids.type
-    if is_text(type_) or pa.types.is_null(type_):
-        type_ = pa.string()
-    return ids.cast(pa.int64() if pa.types.is_unsigned_integer(type_) else type_)
-
-
 def _likelihood(
     packed: PackedClauses, coders: list[ColumnCoder], sample: pa.RecordBatch | None
 ) -> Floats:
@@ -330,13 +293,3 @@ def _grouped(keys: Int32s, values: Int64s) -> Iterator[tuple[int, Int64s]]:
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     for start, group in zip(starts, np.split(values, starts)[1:], strict=True):
         yield int(keys[start]), group
-
-
-def named_errors(
-    errors: dict[int, SubscriptionError], ids: pa.Array
-) -> tuple[SubscriptionError, ...]:
-    """The errors by row, each with the id of its subscription."""
-    return tuple(
-        SubscriptionError(error.problem, error.where, error.span, ids[row].as_py())
-        for row, error in errors.items()
-    )

@@ -7,7 +7,7 @@
     ids.arrow         the subscriptions' ids by link number
     concepts.arrow    the concepts that clauses call, if any do; needs_*.npy what they ask
 
-Workers that load the same folder share its pages: the operating system keeps one copy.
+What can be shared with other saved matchers is in `mapped_files`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Anys, Bools
+from caddis.arrays import Bools
 from caddis.errors import IndexFolderError
 from caddis.language import Column, Concept, MatchesText, TextPattern
 from caddis.matching.building import AccessIndex
 from caddis.matching.encoding import ColumnCoder
 from caddis.matching.layout import IndexArrays
+from caddis.matching.mapped_files import (
+    mapped,
+    mapped_ids,
+    read_numbers,
+    write_array,
+    write_ids,
+    write_numbers,
+)
 from caddis.matching.needs import Needs
 
 FORMAT = 2
@@ -46,45 +54,31 @@ def save(
     """Write all parts of a matcher to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, array in index.arrays._asdict().items():
-        np.save(folder / f"{name}.npy", array)
-    np.save(folder / "several.npy", several)
-    np.save(folder / "patterns.npy", index.patterns)
+        write_array(folder, name, array)
+    write_array(folder, "several", several)
+    write_array(folder, "patterns", index.patterns)
     _save_coders(folder, coders)
     _save_texts(folder, coders, texts)
     if needs is not None:
         _save_needs(folder, needs)
-    table = pa.table({"subscription_id": ids})
-    with (
-        pa.OSFile(str(folder / "ids.arrow"), "wb") as sink,
-        pa.ipc.new_file(sink, table.schema) as out,
-    ):
-        out.write_table(table)
+    write_ids(folder, ids)
     numbers = {
-        "format": FORMAT,
         "most_codes": int(index.most_codes),
         "first_pattern": int(index.first_pattern),
         "everything": int(index.everything),
     }
-    (folder / "format.json").write_text(json.dumps(numbers))
+    write_numbers(folder, FORMAT, numbers)
 
 
 def load(folder: Path) -> Parts:
     """Map the parts of a matcher from a folder."""
+    numbers = read_numbers(folder, FORMAT)
     try:
-        numbers = json.loads((folder / "format.json").read_text())
-        found = numbers["format"]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise IndexFolderError(f"{folder} holds no matcher: {problem}") from None
-    if found != FORMAT:
-        raise IndexFolderError(
-            f"{folder} has format {found}, this version reads {FORMAT}: compile it anew"
-        )
-    try:
-        arrays = IndexArrays(*(_mapped(folder, name) for name in IndexArrays._fields))
+        arrays = IndexArrays(*(mapped(folder, name) for name in IndexArrays._fields))
         index = AccessIndex(
             arrays,
             numbers["most_codes"],
-            _mapped(folder, "patterns"),
+            mapped(folder, "patterns"),
             numbers["first_pattern"],
             numbers["everything"],
         )
@@ -93,20 +87,12 @@ def load(folder: Path) -> Parts:
             index,
             coders,
             _load_texts(folder, coders),
-            _mapped(folder, "several"),
-            _load_ids(folder),
+            mapped(folder, "several"),
+            mapped_ids(folder),
             _load_needs(folder),
         )
     except (OSError, EOFError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
         raise IndexFolderError(f"{folder} is damaged: {problem}; compile it anew") from None
-
-
-def _mapped(folder: Path, name: str) -> Anys:
-    """The array as a plain read-only view of the mapped file."""
-    path = folder / f"{name}.npy"
-    array = np.load(path) if path.stat().st_size <= 256 else np.load(path, mmap_mode="r")
-    array.flags.writeable = False
-    return np.asarray(array)
 
 
 def _save_coders(folder: Path, coders: list[ColumnCoder]) -> None:
@@ -122,15 +108,15 @@ def _save_coders(folder: Path, coders: list[ColumnCoder]) -> None:
     for name in _CODER_ARRAYS:
         arrays = [getattr(coder, name) for coder in coders]
         empty = np.zeros(0, {"keys": np.int64, "data": np.uint8, "slots": np.int32}[name])
-        np.save(folder / f"coder_{name}.npy", np.concatenate([empty, *arrays]))
+        write_array(folder, f"coder_{name}", np.concatenate([empty, *arrays]))
         ends = np.cumsum([0, *map(len, arrays)])
-        np.save(folder / f"coder_{name}_start.npy", ends.astype(np.int64))
+        write_array(folder, f"coder_{name}_start", ends.astype(np.int64))
 
 
 def _load_coders(folder: Path) -> list[ColumnCoder]:
     schema = pa.ipc.read_schema(pa.py_buffer((folder / "columns.arrow").read_bytes()))
-    arrays = {name: _mapped(folder, f"coder_{name}") for name in _CODER_ARRAYS}
-    starts = {name: _mapped(folder, f"coder_{name}_start") for name in _CODER_ARRAYS}
+    arrays = {name: mapped(folder, f"coder_{name}") for name in _CODER_ARRAYS}
+    starts = {name: mapped(folder, f"coder_{name}_start") for name in _CODER_ARRAYS}
     coders = []
     for at, field in enumerate(schema):
         column = _column(json.loads(field.name), field.type)
@@ -165,7 +151,7 @@ def _save_needs(folder: Path, needs: Needs) -> None:
     ]
     (folder / CONCEPTS).write_bytes(pa.schema(fields).serialize().to_pybytes())
     for name in _NEEDS_ARRAYS:
-        np.save(folder / f"needs_{name}.npy", getattr(needs, name))
+        write_array(folder, f"needs_{name}", getattr(needs, name))
 
 
 def _load_needs(folder: Path) -> Needs | None:
@@ -176,9 +162,4 @@ def _load_needs(folder: Path) -> Needs | None:
     for field in schema:
         name, *path = json.loads(field.name)
         concepts.append(Concept(name, _column(path, field.type)))
-    return Needs(concepts, *(_mapped(folder, f"needs_{name}") for name in _NEEDS_ARRAYS))
-
-
-def _load_ids(folder: Path) -> pa.Array:
-    with pa.memory_map(str(folder / "ids.arrow")) as source:
-        return pa.ipc.open_file(source).read_all()["subscription_id"].combine_chunks()
+    return Needs(concepts, *(mapped(folder, f"needs_{name}") for name in _NEEDS_ARRAYS))

@@ -1,0 +1,67 @@
+"""Arrays and ids in files that are mapped into memory: what all saved matchers are made of.
+
+Processes that load the same folder share its pages: the operating system keeps one copy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Anys
+from caddis.errors import IndexFolderError
+
+NUMBERS, IDS = "format.json", "ids.arrow"
+
+
+def write_numbers(folder: Path, format_: int | str, numbers: Mapping[str, Any]) -> None:
+    """The few numbers of a matcher, and the version of its layout."""
+    (folder / NUMBERS).write_text(json.dumps({"format": format_, **numbers}))
+
+
+def read_numbers(folder: Path, format_: int | str) -> dict[str, Any]:
+    """What `write_numbers` wrote; IndexFolderError if it is of another format."""
+    try:
+        numbers: dict[str, Any] = json.loads((folder / NUMBERS).read_text())
+        found = numbers["format"]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise IndexFolderError(f"{folder} holds no matcher: {problem}") from None
+    if found != format_:
+        raise IndexFolderError(
+            f"{folder} has format {found}, this version reads {format_}: compile it anew"
+        )
+    return numbers
+
+
+def write_array(folder: Path, name: str, array: Anys) -> None:
+    """An array, uncompressed."""
+    np.save(folder / f"{name}.npy", array)
+
+
+def mapped(folder: Path, name: str) -> Anys:
+    """The array as a plain read-only view of the mapped file."""
+    path = folder / f"{name}.npy"
+    array = np.load(path) if path.stat().st_size <= 256 else np.load(path, mmap_mode="r")
+    array.flags.writeable = False
+    return np.asarray(array)
+
+
+def write_ids(folder: Path, ids: pa.Array) -> None:
+    """The subscriptions' ids by link number."""
+    table = pa.table({"subscription_id": ids})
+    with (
+        pa.OSFile(str(folder / IDS), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as out,
+    ):
+        out.write_table(table)
+
+
+def mapped_ids(folder: Path) -> pa.Array:
+    """What `write_ids` wrote."""
+    with pa.memory_map(str(folder / IDS)) as source:
+        return pa.ipc.open_file(source).read_all()["subscription_id"].combine_chunks()
