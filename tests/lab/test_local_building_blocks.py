@@ -11,27 +11,15 @@ from matplotlib.figure import Figure as Canvas
 
 from caddis.cli.lab import BLOCKS
 from caddis.errors import TopicError
+from caddis.lab.experiments import Place, Run, Task, keys, whole
+from caddis.lab.figure_plots import distinct, draw, draw_panel, in_one
+from caddis.lab.figure_results import Cell, by_measure, cells, write_figures
+from caddis.lab.figures import Figure, Line
 from caddis.lab.interest_models import planted
-from caddis.lab.local_building_blocks import KINDS, Experiment, keys, places, plan
+from caddis.lab.local_building_blocks import KINDS, Experiment, places, plan
 from caddis.lab.local_building_blocks_delays import simulated
-from caddis.lab.local_building_blocks_figures import Figure, Line, all_figures, figures_named
-from caddis.lab.local_building_blocks_plots import distinct, draw, draw_panel, in_one
-from caddis.lab.local_building_blocks_results import (
-    Cell,
-    by_measure,
-    cells,
-    write_figures,
-)
-from caddis.lab.local_building_blocks_runs import (
-    TABLE,
-    Conditions,
-    Place,
-    Run,
-    Scale,
-    Setup,
-    Task,
-    whole,
-)
+from caddis.lab.local_building_blocks_figures import SHEETS, all_figures, figures_named
+from caddis.lab.local_building_blocks_runs import TABLE, Conditions, Scale, Setup
 from caddis.lab.local_building_blocks_topics import FIRST, LAST, Ballot
 from caddis.lab.local_building_blocks_votes import COMPLETE, quiet, tree_of
 from caddis.lab.tree_simulator import a_round
@@ -235,7 +223,7 @@ def test_there_is_no_other_figure():
 
 def test_figures_are_drawn(runs, tmp_path):
     some = figures_named(("1", "2a", "2b", "interests"), SMALL, 0.05)
-    written = draw(some, by_measure(runs), tmp_path, dpi=40)
+    written = draw(some, by_measure(runs), tmp_path, SHEETS, dpi=40)
     assert [path.name for path in written] == [
         "figure-1.png",
         "figure-2a.png",

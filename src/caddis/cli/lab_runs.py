@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -70,22 +71,26 @@ class RunFolder(Generic[R]):
         said: str,
         master: str,
         job: Job,
+        alone: Callable[[T], bool] | None = None,
     ) -> None:
         """Do the tasks on Spark's workers, and keep each one's runs at once.
 
         done: gets each task as soon as its runs are kept.
         said: what the tasks are of, for the person who waits.
+        alone: says which of them are done one at a time, after all others: those with a clock.
         """
         require_java()
         spark = start_spark(master, "UTC", job)
-        from caddis.pipeline.spreading import spread
+        from caddis.pipeline.spreading import AT_ONCE, spread
 
         what = count(len(tasks), "task")
         kept = f"; {count(len(self.runs), 'line')} of {RUNS} kept" if self.runs else ""
         job.screen.say(f"{what} {said}{kept}")
         file = job.resources.enter_context(self.path.open("a", encoding="utf-8"))
         with job.screen.step("Simulating") as step:
-            for task, some in spread(spark, experiment, tasks):
+            shared, timed = _apart(tasks, alone)
+            coming = spread(spark, experiment, shared, at_once=AT_ONCE)
+            for task, some in chain(coming, spread(spark, experiment, timed, at_once=1)):
                 self._table.write(file, some)
                 file.flush()
                 self.runs.extend(some)
@@ -94,6 +99,14 @@ class RunFolder(Generic[R]):
                 told = f"{len(done)}/{len(tasks)} tasks, {_minutes(left)} left"
                 step.tell(told, len(done), len(tasks))
             step.done = f"{what} {said}"
+
+
+def _apart(tasks: Sequence[T], alone: Callable[[T], bool] | None) -> tuple[list[T], list[T]]:
+    timed = [alone is not None and alone(task) for task in tasks]
+    return (
+        [task for task, one in zip(tasks, timed, strict=True) if not one],
+        [task for task, one in zip(tasks, timed, strict=True) if one],
+    )
 
 
 def require_matplotlib() -> None:

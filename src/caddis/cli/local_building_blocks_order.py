@@ -11,8 +11,9 @@ import numpy as np
 from caddis.cli.lab_runs import words
 from caddis.cli.paths import existing
 from caddis.errors import TopicError
+from caddis.lab.figures import Figure
 from caddis.lab.interest_models import from_json, planted
-from caddis.lab.local_building_blocks_figures import Figure, figures_named
+from caddis.lab.local_building_blocks_figures import figures_named
 from caddis.lab.local_building_blocks_runs import Conditions, Scale, Setup
 
 FULL = Scale()

@@ -9,25 +9,17 @@ is done: the n-th run draws alike at all places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from caddis.lab.experiments import Key, Measured, Place, Run, Task, runs_of
+from caddis.lab.figures import Figure
 from caddis.lab.local_building_blocks_delays import measure_delays
-from caddis.lab.local_building_blocks_figures import Figure
 from caddis.lab.local_building_blocks_filters import measure_filters
-from caddis.lab.local_building_blocks_runs import (
-    Conditions,
-    Key,
-    Measured,
-    Place,
-    Run,
-    Scale,
-    Setup,
-    Task,
-)
+from caddis.lab.local_building_blocks_runs import Conditions, Scale, Setup
 from caddis.lab.local_building_blocks_topics import (
     measure_clustering,
     measure_convergence,
@@ -88,11 +80,6 @@ def plan(
     return sorted(tasks, key=_weight, reverse=True)
 
 
-def keys(tasks: Iterable[Task]) -> set[Key]:
-    """The runs of some tasks."""
-    return {(task.experiment, task.setting, *place) for task in tasks for place in task.places}
-
-
 def places(experiment: str, scale: Scale, conditions: Conditions) -> list[Place]:
     """Where an experiment is run."""
     kind = KINDS[experiment]
@@ -117,9 +104,7 @@ class Experiment:
         """All measures of a task's runs."""
         return tuple(run for place in task.places for run in self._runs(task, place))
 
-    def _runs(self, task: Task, place: Place) -> Iterator[Run]:
+    def _runs(self, task: Task, place: Place) -> tuple[Run, ...]:
         rng = np.random.default_rng([self.setup.conditions.seed, place.repeat])
         measured = KINDS[task.experiment].measure(self.setup, task.setting, place.x, rng)
-        for name, value in measured.items():
-            of = task.experiment, task.setting, *place
-            yield Run(*of, name, len(measured), float(value))
+        return runs_of(task, place, measured)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from caddis.arrays import Int64s
-from caddis.lab.local_building_blocks_runs import Measured, Setup
+from caddis.lab.experiments import Measured
+from caddis.lab.local_building_blocks_runs import Setup
 from caddis.lab.local_building_blocks_votes import SECOND, check_outcome, quiet, tree_of
 from caddis.lab.tree_simulator import Delay, TreeSimulator, a_while
 from caddis.lab.vote_rounds import Tree, VoteRounds, gaussian_costs

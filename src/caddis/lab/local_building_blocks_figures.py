@@ -5,9 +5,8 @@ A figure is made of lines, and a line of one measure of an experiment in one set
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from caddis.errors import TopicError
+from caddis.lab.figures import Figure, Line, named
 from caddis.lab.local_building_blocks_runs import Scale
 from caddis.lab.local_building_blocks_topics import FIRST, LAST
 from caddis.lab.local_building_blocks_votes import COMPLETE, RANDOM, names
@@ -16,42 +15,15 @@ THRESHOLD = "0.8"
 LARGE = ("complete 0.1", "random 0.1", "complete 1")
 HARD, EASY = "0.01", "0.5"
 CLOSE = ("0.1", "1")
+SHEETS = {
+    "figure-2": ("2a", "2b", "2c"),
+    "ways": ("first", "upkeep", "pairs"),
+    "votes": ("interests", "interests-upkeep"),
+    "delayed": ("delays", "delays-time"),
+    "clusters": ("clustering-ratio", "convergence", "waves"),
+}
+"""Figures that are drawn side by side, too."""
 MESSAGES, RADIUS, DISTANCE = "messages a node", "mean radius of a node, links", "d'(1,2)"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One measure of an experiment in one setting.
-
-    against: another measure of the same runs, for a cloud of points instead of a line of means.
-    over: another measure of the same runs, which each is divided by.
-    """
-
-    label: str
-    experiment: str
-    setting: str
-    measure: str
-    against: str = ""
-    over: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """Lines over one axis.
-
-    most: the largest value that can be, if there is one.
-    level: a value that lines are compared with, if there is one; the axis then need not show 0.
-    """
-
-    name: str
-    title: str
-    axis: str
-    unit: str
-    lines: tuple[Line, ...]
-    log_x: bool = True
-    log_y: bool = False
-    most: float | None = None
-    level: float | None = None
 
 
 def all_figures(scale: Scale, changed: float) -> tuple[Figure, ...]:
@@ -71,11 +43,7 @@ def all_figures(scale: Scale, changed: float) -> tuple[Figure, ...]:
 
 def figures_named(wanted: tuple[str, ...], scale: Scale, changed: float) -> tuple[Figure, ...]:
     """Some of them; without a name, all."""
-    made = {figure.name: figure for figure in all_figures(scale, changed)}
-    for name in wanted:
-        if name not in made:
-            raise TopicError(f"there is no figure {name!r}; there is: {', '.join(made)}")
-    return tuple(made[name] for name in wanted or made)
+    return named(all_figures(scale, changed), wanted, TopicError)
 
 
 def _filters() -> Figure:

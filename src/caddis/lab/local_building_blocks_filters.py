@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from caddis.lab.local_building_blocks_runs import Measured, Setup
+from caddis.lab.experiments import Measured
+from caddis.lab.local_building_blocks_runs import Setup
 from caddis.topics.false_positives import (
     aggregation_bound,
     aggregation_bound_per_bit,

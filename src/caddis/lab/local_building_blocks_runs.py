@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from caddis.errors import TopicError
+from caddis.lab.experiments import Run
 from caddis.lab.run_tables import RunTable
 from caddis.topics.interests import Interests
 
@@ -69,55 +69,7 @@ class Scale:
     delayed: tuple[float, ...] = (0.01, 0.1, 0.5, 1, 4)
 
 
-class Place(NamedTuple):
-    """Where an experiment is run: along its axis, and which time."""
-
-    x: float
-    repeat: int
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Some places of one experiment."""
-
-    experiment: str
-    setting: str
-    places: tuple[Place, ...]
-
-
-Key = tuple[str, str, float, int]
-"""What tells runs apart: experiment, setting, x, repeat."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One measure of one run.
-
-    of: how many measures the run has; without all of them it is run again.
-    """
-
-    experiment: str
-    setting: str
-    x: float
-    repeat: int
-    measure: str
-    of: int
-    value: float
-
-    @property
-    def key(self) -> Key:
-        return self.experiment, self.setting, self.x, self.repeat
-
-
 TABLE = RunTable(Run, TopicError)
-
-
-def whole(runs: Iterable[Run]) -> set[Key]:
-    """The runs that have all of their measures."""
-    seen: dict[tuple[Key, int], set[str]] = {}
-    for run in runs:
-        seen.setdefault((run.key, run.of), set()).add(run.measure)
-    return {key for (key, of), measures in seen.items() if len(measures) == of}
 
 
 class Setup(NamedTuple):
@@ -125,6 +77,3 @@ class Setup(NamedTuple):
 
     conditions: Conditions
     interests: Interests
-
-
-Measured = dict[str, float]

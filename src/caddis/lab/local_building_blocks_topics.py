@@ -13,8 +13,9 @@ import numpy as np
 
 from caddis.arrays import Int32s, Int64s
 from caddis.lab.clusterings import adopt_all, agglomerative, random_channels, settled, wishes
+from caddis.lab.experiments import Measured
 from caddis.lab.interest_models import MODELS, owners_of, redrawn
-from caddis.lab.local_building_blocks_runs import Measured, Setup
+from caddis.lab.local_building_blocks_runs import Setup
 from caddis.lab.local_building_blocks_votes import COMPLETE, quiet, tree_of
 from caddis.lab.vote_rounds import VoteRounds, aggregated, aggregated_again
 from caddis.topics.difficulty import discriminability, moments

@@ -13,7 +13,8 @@ import numpy as np
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.local_building_blocks_runs import Measured, Setup
+from caddis.lab.experiments import Measured
+from caddis.lab.local_building_blocks_runs import Setup
 from caddis.lab.trees import complete_binary_tree, random_binary_tree
 from caddis.lab.vote_rounds import (
     PairRounds,

@@ -1,4 +1,4 @@
-"""What the runs for the paper on local building blocks say, brought together by figure and line."""
+"""What the runs of experiments say, brought together by figure and line."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TextIO
 import numpy as np
 
 from caddis.arrays import Floats
-from caddis.lab.local_building_blocks_figures import Figure, Line
-from caddis.lab.local_building_blocks_runs import Run
+from caddis.lab.experiments import Run
+from caddis.lab.figures import Figure, Line
 
 Places = dict[float, dict[int, float]]
 """By x and repeat: what was measured."""

@@ -1,4 +1,4 @@
-"""The tables of `caddis lab local-building-blocks`: a line a row, an x a column."""
+"""The tables of `caddis lab`: a line a row, an x a column."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 from rich.console import Console
 
 from caddis.cli.summary import show_titled, text_table
-from caddis.lab.local_building_blocks_figures import Figure, Line
-from caddis.lab.local_building_blocks_results import Values, of_line
+from caddis.lab.figure_results import Values, of_line
+from caddis.lab.figures import Figure, Line
 
 NOTHING = "–"
 

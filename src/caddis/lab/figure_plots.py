@@ -1,4 +1,4 @@
-"""The figures of the paper on local building blocks and ours, drawn with matplotlib.
+"""Figures of lines and clouds, drawn with matplotlib.
 
 Lines are means over the runs, bands one standard error to either side; clouds are single votes.
 Lines that coincide are drawn as one, and a mean of a single run, where others are of more, has a
@@ -8,14 +8,14 @@ its own marker.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caddis.lab.local_building_blocks_figures import Figure, Line
-from caddis.lab.local_building_blocks_results import Cell, Values, of_line
+from caddis.lab.figure_results import Cell, Values, of_line
+from caddis.lab.figures import Figure, Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,14 +24,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "osD^vPX"
 SIZE = (5.6, 4.0)
-SHEETS = {
-    "figure-2": ("2a", "2b", "2c"),
-    "ways": ("first", "upkeep", "pairs"),
-    "votes": ("interests", "interests-upkeep"),
-    "delayed": ("delays", "delays-time"),
-    "clusters": ("clustering-ratio", "convergence", "waves"),
-}
-"""Figures that are drawn side by side, too."""
+Sheets = Mapping[str, Sequence[str]]
+"""By name: figures that are drawn side by side, too."""
 FEW, WIDE = 6, 500
 """At most so many marks where they name all places; beyond this ratio, only powers of ten."""
 MANY = 4
@@ -40,10 +34,12 @@ FAINTEST = 1e-16
 """Probabilities below this are not drawn."""
 
 
-def draw(figures: Sequence[Figure], values: Values, folder: Path, *, dpi: int = 110) -> list[Path]:
-    """A PNG for each figure, and one for each of SHEETS; the paths of what was written."""
+def draw(
+    figures: Sequence[Figure], values: Values, folder: Path, sheets: Sheets, *, dpi: int = 110
+) -> list[Path]:
+    """A PNG for each figure and for each sheet; the paths of what was written."""
     written = [_save([figure], values, folder / file_of(figure), dpi) for figure in figures]
-    for name, together in SHEETS.items():
+    for name, together in sheets.items():
         some = [figure for figure in figures if figure.name in together]
         if len(some) > 1:
             written.append(_save(some, values, folder / f"{name}.png", dpi))
