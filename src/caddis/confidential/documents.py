@@ -1,0 +1,188 @@
+"""The JSON forms of keys, bundles and directories: what each says that it is, and who signed it.
+
+    {"caddis": "directory", "format": 1, "content": {...}, "signer": "...", "signature": "..."}
+
+A signature (Ed25519) covers the kind and the content, in one form of bytes: keys sorted, no spaces,
+ASCII. What is read here may come from anyone: every field is checked before it is used, and no
+message shows what stands in it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from hashlib import sha256
+from typing import TypeAlias
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
+
+from caddis.confidential.secret_keys import framed
+from caddis.errors import KeyFileError
+
+Json: TypeAlias = dict[str, object]
+
+FORMAT = 1
+KEY_BYTES = 32
+SIGNATURE_BYTES = 64
+LONGEST_NAME = 200
+
+
+class Fields:
+    """The fields of a JSON object, each of the type that it must have."""
+
+    def __init__(self, plain: object, what: str) -> None:
+        if not isinstance(plain, dict):
+            raise KeyFileError(f"{what} is no JSON object")
+        self.plain: Json = plain
+        self._what = what
+
+    def text(self, name: str) -> str:
+        """A string."""
+        value = self.plain.get(name)
+        if not isinstance(value, str):
+            raise self._wrong(name, "a text")
+        return value
+
+    def whole(self, name: str, least: int = 0) -> int:
+        """A whole number."""
+        value = self.plain.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise self._wrong(name, f"a whole number from {least} on")
+        return value
+
+    def data(self, name: str, size: int | None = None) -> bytes:
+        """Bytes, written as base64; exactly so many, if a size is given."""
+        try:
+            value = base64.b64decode(self.text(name), validate=True)
+        except (binascii.Error, ValueError):
+            value = None
+        if value is None or (size is not None and len(value) != size):
+            count = "" if size is None else f"{size} "
+            raise self._wrong(name, f"{count}bytes as base64")
+        return value
+
+    def json(self, name: str) -> Json:
+        """An object as it is."""
+        value = self.plain.get(name)
+        if not isinstance(value, dict):
+            raise self._wrong(name, "an object")
+        return value
+
+    def one(self, name: str) -> Fields:
+        """An object."""
+        return Fields(self.json(name), f"{self._what}, {name}")
+
+    def several(self, name: str) -> list[Fields]:
+        """A list of objects."""
+        value = self.plain.get(name)
+        if not isinstance(value, list):
+            raise self._wrong(name, "a list")
+        return [Fields(one, f"{self._what}, {name}") for one in value]
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a field that is not null."""
+        return self.plain.get(name) is not None
+
+    def _wrong(self, name: str, right: str) -> KeyFileError:
+        state = "should be" if name in self.plain else "is missing; it should be"
+        return KeyFileError(f"{self._what}: {name!r} {state} {right}")
+
+
+def base64_text(data: bytes) -> str:
+    """Bytes as JSON holds them."""
+    return base64.b64encode(data).decode()
+
+
+def document(kind: str, content: Json) -> Json:
+    """The form of something that is not signed."""
+    return {"caddis": kind, "format": FORMAT, "content": content}
+
+
+def opened_document(kind: str, plain: object) -> Fields:
+    """The content of a document, if it is of this kind."""
+    return _checked(kind, plain).one("content")
+
+
+def signed_document(kind: str, content: Json, key: Ed25519PrivateKey) -> Json:
+    """The form of something that this key signs."""
+    signer = key.public_key().public_bytes_raw()
+    return sealed_document(kind, content, signer, key.sign(_signed_bytes(kind, content)))
+
+
+def sealed_document(kind: str, content: Json, signer: bytes, signature: bytes) -> Json:
+    """The form of something that has been signed."""
+    return {
+        **document(kind, content),
+        "signer": base64_text(signer),
+        "signature": base64_text(signature),
+    }
+
+
+def verified_document(
+    kind: str, plain: object, pinned: bytes | None = None
+) -> tuple[Fields, bytes, bytes]:
+    """Content, signer and signature of a signed document; pinned: the only signer to believe."""
+    whole = _checked(kind, plain)
+    signer, signature = whole.data("signer", KEY_BYTES), whole.data("signature", SIGNATURE_BYTES)
+    verify(kind, whole.json("content"), signer, signature, pinned)
+    return whole.one("content"), signer, signature
+
+
+def verify(
+    kind: str, content: Json, signer: bytes, signature: bytes, pinned: bytes | None = None
+) -> None:
+    """Refuse what the signer did not sign, or what another than the pinned one did."""
+    if pinned is not None and signer != pinned:
+        raise KeyFileError(
+            f"this {kind} is signed by {fingerprint(signer)}, not by {fingerprint(pinned)}"
+        )
+    try:
+        key = Ed25519PublicKey.from_public_bytes(signer)
+        key.verify(signature, _signed_bytes(kind, content))
+    except (InvalidSignature, ValueError):
+        raise KeyFileError(
+            f"the signature of this {kind} does not fit: it was changed after it was signed"
+        ) from None
+
+
+def fingerprint(*keys: bytes) -> str:
+    """A short name of public keys that people can compare.
+
+    >>> fingerprint(bytes(32))
+    '6668-7aad-f862-bd77-6c8f-c18b'
+    """
+    digest = sha256(b"".join(map(framed, keys)) if len(keys) > 1 else keys[0]).hexdigest()
+    return "-".join(digest[place : place + 4] for place in range(0, 24, 4))
+
+
+def checked_name(name: str, what: str = "a party") -> str:
+    """A name that can be shown, and be part of a file's name."""
+    fine = name.isprintable() and name == name.strip() and "/" not in name
+    if not name or not fine or name[0] in ".-" or len(name) > LONGEST_NAME:
+        raise KeyFileError(
+            f"{name[:LONGEST_NAME]!r} is no name of {what}: it has 1 to {LONGEST_NAME} printable "
+            "characters, no slash, and begins with no dot, hyphen or space"
+        )
+    return name
+
+
+def _checked(kind: str, plain: object) -> Fields:
+    whole = Fields(plain, f"this {kind}")
+    if not whole.has("caddis"):
+        raise KeyFileError(f"this is no {kind}")
+    found = whole.text("caddis")
+    if found != kind:
+        raise KeyFileError(f"this is no {kind}, but {found[:20]!r}")
+    if whole.whole("format") != FORMAT:
+        raise KeyFileError(f"this {kind} has a format that this version of Caddis does not know")
+    return whole
+
+
+def _signed_bytes(kind: str, content: Json) -> bytes:
+    plain = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return b"caddis document" + framed(kind.encode()) + framed(plain.encode())

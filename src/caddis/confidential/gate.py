@@ -1,0 +1,207 @@
+"""The gate before a broker or reader: which sealed events of a batch are genuine, new and current.
+
+Every event is looked at by itself, in this order, and refused at the first thing that is wrong:
+
+    its parts         all there, of the right length, numbers finite      TruncatedEvent
+    its publisher     registered, and granted this topic now              UnknownPublisher
+    its epoch         the topic's present one, or one that overlaps it    WrongEpoch
+    its signature     by the publisher, over all of the event             TamperedEvent
+    its number        not seen before in this run of the publisher        ReplayedEvent
+
+The others of its batch go on. Only what is admitted counts as seen, so nobody can use up the number
+of somebody else's event. No secret is needed: the directory is public.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from caddis.arrays import Int32s
+from caddis.confidential.directory import Directory
+from caddis.confidential.entitlements import Span, as_text, covers
+from caddis.confidential.replays import ReplayMemory
+from caddis.confidential.sealed_events import Header, signed_bytes
+from caddis.confidential.sealed_rows import (
+    NUMBER_BYTES,
+    SealedRow,
+    UnreadableRow,
+    sealed_rows,
+    shown,
+)
+from caddis.errors import (
+    AccessError,
+    ReplayedEvent,
+    SealedEventError,
+    TamperedEvent,
+    TruncatedEvent,
+    UnknownPublisher,
+    WrongEpoch,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An event that was refused: its row, its id as far as it could be read, and why."""
+
+    row: int
+    event_id: str | int | None
+    error: SealedEventError
+
+
+class Admission(NamedTuple):
+    """The rows that may go on, ascending, and the refused ones."""
+
+    rows: Int32s
+    refused: tuple[Refusal, ...]
+
+
+class Gate:
+    """Admits events by a directory.
+
+    remember: whether events that were here before are refused; without it a gate has no state,
+        and can be used on the same events again.
+    memory: what was seen already, to share or to go on with.
+    """
+
+    def __init__(
+        self,
+        directory: Directory,
+        *,
+        remember: bool = True,
+        memory: ReplayMemory | None = None,
+    ) -> None:
+        self._directory = directory
+        self._keys: dict[str, Ed25519PublicKey] = {}
+        self._memory = (memory or ReplayMemory()) if remember or memory is not None else None
+
+    @property
+    def directory(self) -> Directory:
+        """By which events are admitted now."""
+        return self._directory
+
+    def update(self, directory: Directory) -> None:
+        """Go on with a newer directory of the same authority."""
+        if directory.authority != self._directory.authority:
+            raise AccessError(
+                f"the new directory is of another authority, {directory.fingerprint}, "
+                f"not of {self._directory.fingerprint}"
+            )
+        if directory.version < self._directory.version:
+            raise AccessError(
+                f"the directory of version {directory.version} is older than the one in use, "
+                f"{self._directory.version}"
+            )
+        self._directory = directory
+        self._keys.clear()
+        if self._memory is not None:
+            self._memory.forget(self._is_over)
+
+    def admit(self, batch: pa.RecordBatch) -> Admission:
+        """Which rows of a batch of sealed events may go on."""
+        admitted: list[int] = []
+        refused: list[Refusal] = []
+        for row, event in enumerate(sealed_rows(batch)):
+            try:
+                self._check(event)
+            except SealedEventError as error:
+                refused.append(Refusal(row, _id_of(event), error))
+            else:
+                admitted.append(row)
+        return Admission(np.array(admitted, np.int32), tuple(refused))
+
+    def _check(self, event: SealedRow | UnreadableRow) -> None:
+        if isinstance(event, UnreadableRow):
+            whose = "" if event.publisher is None else f" of {shown(event.publisher)}"
+            raise TruncatedEvent(f"event {shown(event.event_id)}{whose}: {event.problem}")
+        self._check_length(event)
+        self._check_publisher(event.header)
+        self._check_epoch(event.header)
+        self._check_signature(event)
+        self._check_number(event.header)
+
+    def _check_length(self, event: SealedRow) -> None:
+        topic = self._directory.topics.get(event.header.topic)
+        if topic is None:
+            return
+        size = NUMBER_BYTES * topic.outline.dimensions
+        if len(event.routing[2]) != size:
+            raise TruncatedEvent(
+                f"{_named(event.header)}: its point has {len(event.routing[2])} bytes; those of "
+                f"{topic.name!r} have {size}"
+            )
+
+    def _check_publisher(self, header: Header) -> None:
+        directory, name, topic = self._directory, header.publisher, header.topic
+        if name not in directory.publishers:
+            raise UnknownPublisher(f"{_named(header)}: this publisher is not registered")
+        if topic not in directory.topics:
+            raise UnknownPublisher(f"{_named(header)}: there is no topic {shown(topic)}")
+        if not directory.may_publish(name, topic):
+            grants = directory.grants(name, topic)
+            past = f"; it could in epochs {as_text(grants)}" if grants else ""
+            raise UnknownPublisher(f"{_named(header)} may not publish on {shown(topic)}{past}")
+
+    def _check_epoch(self, header: Header) -> None:
+        topic = self._directory.topics[header.topic]
+        if header.epoch not in topic.accepted:
+            state = "is over" if header.epoch < topic.accepted_from else "has not begun"
+            accepted = as_text([Span(topic.accepted_from, topic.epoch)])
+            raise WrongEpoch(
+                f"{_named(header)}: epoch {header.epoch} of {topic.name!r} {state}; accepted "
+                f"now: {accepted}"
+            )
+        grants = self._directory.grants(header.publisher, header.topic)
+        if not covers(grants, header.epoch):
+            raise UnknownPublisher(
+                f"{_named(header)} may not publish on {topic.name!r} in epoch {header.epoch}, "
+                f"but in epochs {as_text(grants)}"
+            )
+
+    def _check_signature(self, event: SealedRow) -> None:
+        key = self._key(event.header.publisher)
+        try:
+            key.verify(event.signature, signed_bytes(event.header, event.routing, event.payload))
+        except InvalidSignature:
+            raise TamperedEvent(
+                f"{_named(event.header)}: the signature does not fit; this is not what the "
+                "publisher has signed"
+            ) from None
+
+    def _check_number(self, header: Header) -> None:
+        if self._memory is None:
+            return
+        stream = header.publisher, header.topic, header.epoch
+        if self._memory.is_full(stream, header.run):
+            raise ReplayedEvent(
+                f"{_named(header)} belongs to one run more than the {self._memory.most_runs:,} of "
+                f"an epoch that are remembered; rotate {shown(header.topic)}"
+            )
+        if not self._memory.add(stream, header.run, header.number):
+            raise ReplayedEvent(
+                f"{_named(header)} has been here before: number {header.number} of run {header.run}"
+            )
+
+    def _key(self, publisher: str) -> Ed25519PublicKey:
+        key = self._keys.get(publisher)
+        if key is None:
+            verifying = self._directory.publishers[publisher].verifying
+            key = self._keys[publisher] = Ed25519PublicKey.from_public_bytes(verifying)
+        return key
+
+    def _is_over(self, topic: str, epoch: int) -> bool:
+        entry = self._directory.topics.get(topic)
+        return entry is None or epoch < entry.accepted_from
+
+
+def _named(header: Header) -> str:
+    return f"event {shown(header.event_id)} of {shown(header.publisher)}"
+
+
+def _id_of(event: SealedRow | UnreadableRow) -> str | int | None:
+    return event.header.event_id if isinstance(event, SealedRow) else event.event_id

@@ -1,0 +1,138 @@
+"""Files with keys: those with secrets are open to their owner alone, from their first moment on.
+
+A secret file is made with mode 0600, whatever the umask; it is replaced by renaming a finished one
+over it, and is not read while others may read it. A change of a file (read, change, write) holds
+its lock, so that two changes at once do not lose one. Errors name the file, never what is in it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from caddis.errors import ConfidentialError, KeyFileError
+
+Thing = TypeVar("Thing")
+
+OWNER_ONLY = 0o600
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+MOST_BYTES = 256 << 20
+
+
+def read_secret(path: Path, made: Callable[[object], Thing]) -> Thing:
+    """What `made` makes of the JSON in a file that only its owner can read."""
+    return _read(path, made, secret=True)
+
+
+def read_public(path: Path, made: Callable[[object], Thing]) -> Thing:
+    """What `made` makes of the JSON in a file."""
+    return _read(path, made, secret=False)
+
+
+def write_secret(path: Path, plain: Mapping[str, object], *, replace: bool = False) -> None:
+    """Write JSON into a file that only its owner can read; a new one, unless it may be replaced."""
+    _write(path, plain, OWNER_ONLY, replace)
+
+
+def write_public(path: Path, plain: Mapping[str, object], *, replace: bool = False) -> None:
+    """Write JSON into a file that everybody may read, as far as the umask lets them."""
+    _write(path, plain, None, replace)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Be the only one who changes a file; another one waits until this is done."""
+    lock = path.with_name(path.name + ".lock")
+    try:
+        number = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
+    except OSError as problem:
+        raise KeyFileError(f"{lock}: {problem.strerror}") from None
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(number)
+
+
+def _read(path: Path, made: Callable[[object], Thing], *, secret: bool) -> Thing:
+    plain = _parsed(path, _content(path, secret))
+    try:
+        return made(plain)
+    except ConfidentialError as problem:
+        raise KeyFileError(f"{path}: {problem}") from None
+
+
+def _content(path: Path, secret: bool) -> bytes:
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise KeyFileError(f"{path}: there is no such file") from None
+    except OSError as problem:
+        raise KeyFileError(f"{path}: {problem.strerror}") from None
+    with os.fdopen(number, "rb") as file:
+        status = os.fstat(number)
+        if not stat.S_ISREG(status.st_mode):
+            raise KeyFileError(f"{path} is no file")
+        if secret and status.st_mode & OTHERS:
+            raise KeyFileError(
+                f"{path}: others than its owner can read or change it; if nobody did, close it "
+                f"with: chmod 600 {path}"
+            )
+        if status.st_size > MOST_BYTES:
+            raise KeyFileError(f"{path} is too large for a file with keys")
+        return file.read()
+
+
+def _parsed(path: Path, content: bytes) -> object:
+    """The JSON of a file. The parser's own error holds the text, so it is let go of."""
+    with suppress(ValueError, RecursionError):
+        plain: object = json.loads(content)
+        return plain
+    raise KeyFileError(f"{path} is damaged, or no file with keys: it is no JSON")
+
+
+def _write(path: Path, plain: Mapping[str, object], mode: int | None, replace: bool) -> None:
+    content = json.dumps(plain, indent=1).encode() + b"\n"
+    try:
+        if replace:
+            beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+            beside.unlink(missing_ok=True)
+            _create(beside, content, mode)
+            beside.replace(path)
+        else:
+            _create(path, content, mode)
+        _sync_folder(path.parent)
+    except FileExistsError:
+        raise KeyFileError(f"{path} exists already; it is not replaced") from None
+    except OSError as problem:
+        raise KeyFileError(f"{path}: {problem.strerror}") from None
+
+
+def _create(path: Path, content: bytes, mode: int | None) -> None:
+    """A new file that is closed to others before anything is in it; none, if that fails."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    number = os.open(path, flags, 0o666 if mode is None else mode)
+    try:
+        with os.fdopen(number, "wb") as file:
+            if mode is not None:
+                os.fchmod(number, mode)
+            file.write(content)
+            file.flush()
+            os.fsync(number)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
