@@ -1,8 +1,8 @@
-"""The first events of a file or folder, read without Spark into the columns that it would find."""
+"""The events of a file or folder, read without Spark into the columns that it would find."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,60 +12,67 @@ from caddis.cli.paths import FileFormat, data_files
 from caddis.cli.schemas import FIRST_BYTES, times_as_texts
 from caddis.errors import EventError
 
+ROWS_AT_A_TIME = 16_384
+
 
 def first_events(
     path: Path, format_: FileFormat, schema: pa.Schema, timezone: str, count: int
 ) -> pa.RecordBatch:
     """At most `count` events; a column that a file lacks is null."""
-    reader = {"parquet": _parquet, "jsonl": _json_lines, "csv": _csv}[format_]
     found = schema.empty_table()
-    for file in data_files(path):
+    for batch in event_batches(path, format_, schema, timezone, rows=count or 1):
+        found = pa.concat_tables([found, pa.Table.from_batches([batch])]).slice(0, count)
         if len(found) == count:
             break
-        try:
-            rows = reader(file, schema, count - len(found))
-            found = pa.concat_tables([found, _fitted(rows, schema, timezone)])
-        except pa.ArrowException as error:
-            said = str(error).partition("\n")[0]
-            raise EventError(f"{file}: its events do not fit their columns: {said}") from error
     columns = [column.combine_chunks() for column in found.columns]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _parquet(file: Path, _: pa.Schema, count: int) -> pa.Table:
+def event_batches(
+    path: Path,
+    format_: FileFormat,
+    schema: pa.Schema,
+    timezone: str,
+    *,
+    rows: int = ROWS_AT_A_TIME,
+) -> Iterator[pa.RecordBatch]:
+    """All events, at most `rows` at a time; a column that a file lacks is null."""
+    reader = {"parquet": _parquet, "jsonl": _json_lines, "csv": _csv}[format_]
+    for file in data_files(path):
+        try:
+            for batch in reader(file, schema, rows):
+                table = _fitted(pa.Table.from_batches([batch]), schema, timezone)
+                yield from table.combine_chunks().to_batches(max_chunksize=rows)
+        except pa.ArrowException as error:
+            said = str(error).partition("\n")[0]
+            raise EventError(f"{file}: its events do not fit their columns: {said}") from error
+
+
+def _parquet(file: Path, _: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as source:
-        return _first(source.iter_batches(batch_size=count), source.schema_arrow, count)
+        yield from source.iter_batches(batch_size=rows)
 
 
-def _json_lines(file: Path, schema: pa.Schema, count: int) -> pa.Table:
+def _json_lines(file: Path, schema: pa.Schema, _: int) -> Iterator[pa.RecordBatch]:
     """Times are taken as texts: Arrow would not read all that Spark reads."""
     from pyarrow import json
 
     texts = pa.schema([field.with_type(times_as_texts(field.type)) for field in schema])
     parsing = json.ParseOptions(explicit_schema=texts, unexpected_field_behavior="ignore")
     with json.open_json(file, json.ReadOptions(block_size=FIRST_BYTES), parsing) as reader:
-        return _first(reader, reader.schema, count)
+        yield from reader
 
 
-def _csv(file: Path, schema: pa.Schema, count: int) -> pa.Table:
+def _csv(file: Path, schema: pa.Schema, _: int) -> Iterator[pa.RecordBatch]:
     from pyarrow import csv
 
     types = {field.name: times_as_texts(field.type) for field in schema}
     converting = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
     reading = csv.ReadOptions(block_size=FIRST_BYTES)
     with csv.open_csv(file, reading, convert_options=converting) as reader:
-        return _first(reader, reader.schema, count)
-
-
-def _first(batches: Iterable[pa.RecordBatch], schema: pa.Schema, count: int) -> pa.Table:
-    taken: list[pa.RecordBatch] = []
-    for batch in batches:
-        taken.append(batch.slice(0, count - sum(map(len, taken))))
-        if sum(map(len, taken)) == count:
-            break
-    return pa.Table.from_batches(taken, schema)
+        yield from reader
 
 
 def _fitted(rows: pa.Table, schema: pa.Schema, timezone: str) -> pa.Table:
