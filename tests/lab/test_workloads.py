@@ -92,6 +92,16 @@ def test_predicates_have_the_stated_proportions(shapes):
     assert share[Operator.PREFIX] == pytest.approx(0.05, abs=0.005)
 
 
+@pytest.mark.parametrize("equality", [0.0, 0.4, 1.0])
+def test_the_share_of_equalities_may_be_another(equality):
+    operator = zipf_predicates(20_000, seed=1, equality=equality).operator
+    share = np.bincount(operator, minlength=len(Operator)) / len(operator)
+    assert share[Operator.EQUAL] == pytest.approx(equality, abs=0.01)
+    assert share[Operator.BELOW :].sum() == pytest.approx((1 - equality) * 2 / 3, abs=0.01)
+    table = zipf_subscriptions(50, seed=1, equality=equality)
+    assert any(" = '" in where for where in table["where"].to_pylist()) == (equality > 0)
+
+
 @pytest.mark.parametrize("shapes", [None, 300])
 def test_a_subscription_has_two_to_five_predicates_on_distinct_columns(shapes):
     predicates = zipf_predicates(5_000, seed=2, shapes=shapes)

@@ -57,6 +57,8 @@ class Operator(IntEnum):
     BETWEEN = 7
 
 
+EQUALITY = 0.7
+"""The share of predicates that are equalities; of the others two thirds are ranges."""
 VALUE_EXPONENT = 1.0
 COLUMN_EXPONENT = 0.5
 RANGE_WIDTH = (0.01, 0.26)
@@ -106,14 +108,16 @@ class Predicates:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
-def zipf_predicates(n: int, seed: int, shapes: int | None = SHAPES) -> Predicates:
+def zipf_predicates(
+    n: int, seed: int, shapes: int | None = SHAPES, equality: float = EQUALITY
+) -> Predicates:
     """The subscriptions of `zipf_subscriptions`, packed instead of written."""
     rng = np.random.default_rng([seed, 1])
     if shapes is None:
-        drawn = _draw_shapes(n, rng)
+        drawn = _draw_shapes(n, rng, equality)
         choice = np.arange(n)
     else:
-        drawn = _draw_shapes(shapes, np.random.default_rng(_SHAPE_SEED))
+        drawn = _draw_shapes(shapes, np.random.default_rng(_SHAPE_SEED), equality)
         choice = rng.integers(0, shapes, n)
     size = drawn.size[choice]
     used = np.arange(MOST_PREDICATES) < size[:, None]
@@ -179,21 +183,22 @@ def _present(n: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
     return kept
 
 
-def _draw_shapes(n: int, rng: np.random.Generator) -> Shapes:
+def _draw_shapes(n: int, rng: np.random.Generator, equality: float) -> Shapes:
     """`n` shapes; the kinds of predicates have exactly the stated proportions."""
     size = rng.permutation(np.resize(np.arange(2, MOST_PREDICATES + 1), n))
     used = np.arange(MOST_PREDICATES) < size[:, None]
     operator = np.full((n, MOST_PREDICATES), Operator.EQUAL)
-    operator[used] = rng.permutation(_deck(int(size.sum())))
+    operator[used] = rng.permutation(_deck(int(size.sum()), equality))
     numeric = operator == Operator.BETWEEN
     operator[numeric] = rng.integers(Operator.BELOW, Operator.BETWEEN + 1, int(numeric.sum()))
     members = rng.integers(2, MOST_MEMBERS + 1, (n, MOST_PREDICATES))
     return Shapes(size, operator, _columns(numeric, rng), members)
 
 
-def _deck(total: int) -> Ints:
-    """70% equalities, 20% ranges, 5% INs and 5% prefixes."""
-    ends = [round(total * share) for share in (0.70, 0.90, 0.95)]
+def _deck(total: int, equality: float) -> Ints:
+    """Equalities, ranges, INs and prefixes: by default 70%, 20%, 5% and 5%."""
+    rest = 1 - equality
+    ends = [round(total * share) for share in (equality, 1 - rest / 3, 1 - rest / 6)]
     kinds = [Operator.EQUAL, Operator.BETWEEN, Operator.IN, Operator.PREFIX]
     return np.repeat(np.array(kinds), np.diff([0, *ends, total]))
 

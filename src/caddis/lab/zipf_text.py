@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from caddis.lab.zipf import (
     ATTRIBUTES,
     CATEGORICAL,
+    EQUALITY,
     SHAPES,
     WHOLE,
     WORDS,
@@ -21,16 +22,19 @@ from caddis.lab.zipf import (
 )
 
 
-def zipf_subscriptions(n: int, seed: int, shapes: int | None = SHAPES) -> pa.Table:
+def zipf_subscriptions(
+    n: int, seed: int, shapes: int | None = SHAPES, equality: float = EQUALITY
+) -> pa.Table:
     """`n` subscriptions as a table (subscription_id, where).
 
     Their texts share `shapes` shapes, that is, differ in literals only. With None each predicate
-    chooses its column freely: then a million subscriptions have some 700,000 shapes.
+    chooses its column freely: then a million subscriptions have some 700,000 shapes. `equality` is
+    the share of predicates that are equalities; the others keep their proportions.
 
     >>> print(zipf_subscriptions(1, seed=3)["where"][0])
     c11 = 'nibani' AND c15 = 'gucefo' AND n6 < 473.28
     """
-    predicates = zipf_predicates(n, seed, shapes)
+    predicates = zipf_predicates(n, seed, shapes, equality)
     ids = pa.array(np.arange(n, dtype=np.int64))
     return pa.table({"subscription_id": ids, "where": _texts(predicates)})
 
