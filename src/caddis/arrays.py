@@ -8,6 +8,7 @@ import numpy.typing as npt
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Anys = npt.NDArray[Any]
