@@ -143,9 +143,7 @@ class Authority:
         if not FIRST_EPOCH <= first <= now:
             raise AccessError(f"{topic!r} is in epoch {now}; nobody can be entitled since {since}")
         if first < now and role == "publisher":
-            raise AccessError(
-                f"a publisher is entitled from now on, epoch {now}, not since {since}"
-            )
+            raise AccessError(f"a publisher is entitled from epoch {now} on, not since {since}")
         spans = self.spans(name, topic, role)
         granted = opened(spans, first)
         if granted == spans:

@@ -78,7 +78,7 @@ class Gate:
     ) -> None:
         self._directory = directory
         self._keys: dict[str, Ed25519PublicKey] = {}
-        self._memory = (memory or ReplayMemory()) if remember or memory is not None else None
+        self._memory = ReplayMemory() if memory is None and remember else memory
 
     @property
     def directory(self) -> Directory:

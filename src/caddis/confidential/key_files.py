@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import stat
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -75,18 +76,25 @@ def _content(path: Path, secret: bool) -> bytes:
         raise KeyFileError(f"{path}: there is no such file") from None
     except OSError as problem:
         raise KeyFileError(f"{path}: {problem.strerror}") from None
+    try:
+        _check_status(path, os.fstat(number), secret)
+    except KeyFileError:
+        os.close(number)
+        raise
     with os.fdopen(number, "rb") as file:
-        status = os.fstat(number)
-        if not stat.S_ISREG(status.st_mode):
-            raise KeyFileError(f"{path} is no file")
-        if secret and status.st_mode & OTHERS:
-            raise KeyFileError(
-                f"{path}: others than its owner can read or change it; if nobody did, close it "
-                f"with: chmod 600 {path}"
-            )
-        if status.st_size > MOST_BYTES:
-            raise KeyFileError(f"{path} is too large for a file with keys")
         return file.read()
+
+
+def _check_status(path: Path, status: os.stat_result, secret: bool) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise KeyFileError(f"{path} is no file")
+    if secret and status.st_mode & OTHERS:
+        raise KeyFileError(
+            f"{path}: others than its owner can read or change it; if nobody did, close it "
+            f"with: chmod 600 {path}"
+        )
+    if status.st_size > MOST_BYTES:
+        raise KeyFileError(f"{path} is too large for a file with keys")
 
 
 def _parsed(path: Path, content: bytes) -> object:
@@ -101,7 +109,7 @@ def _write(path: Path, plain: Mapping[str, object], mode: int | None, replace: b
     content = json.dumps(plain, indent=1).encode() + b"\n"
     try:
         if replace:
-            beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+            beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
             beside.unlink(missing_ok=True)
             _create(beside, content, mode)
             beside.replace(path)

@@ -102,6 +102,7 @@ class ReplayMemory:
         for stream in [one for one in self._seen if is_over(one[1], one[2])]:
             del self._seen[stream]
 
-    def __len__(self) -> int:
-        """How many intervals there are."""
+    @property
+    def intervals(self) -> int:
+        """How many there are in all, which is what memory grows with."""
         return sum(len(seen.intervals) for runs in self._seen.values() for seen in runs.values())
