@@ -12,11 +12,8 @@ a lock: so what one partition learnt serves the next, on whatever worker it runs
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +22,7 @@ from pyspark import cloudpickle
 
 from caddis.errors import IndexFolderError, ModelError
 from caddis.models import Catalogue, Model, Reading, Statistics, Tally
+from caddis.pipeline.shared_files import append_lines, lines_of, locked, replace_json
 
 MODELS, STATISTICS, TALLIES, PROBLEMS = (
     "models.pickle",
@@ -64,7 +62,7 @@ class ModelFolder:
         shipped = [model.by_reference(str(path)) for model in models]
         (path / MODELS).write_bytes(cloudpickle.dumps(shipped))  # type: ignore[no-untyped-call]
         kept = statistics or path / STATISTICS
-        with _locked(kept):
+        with locked(kept):
             if not kept.exists():
                 Statistics().save(kept)
         Statistics.load(kept)
@@ -98,21 +96,21 @@ class ModelFolder:
         problems: Sequence[KeyedProblem],
     ) -> None:
         """Add what one task did."""
-        with _locked(self.statistics_path):
+        with locked(self.statistics_path):
             statistics = self.statistics()
             for reading, tally in zip(readings, tallies, strict=True):
                 statistics.learn(reading, tally)
             statistics.save(self.statistics_path)
-        with _locked(self.path / TALLIES):
+        with locked(self.path / TALLIES):
             all_ = self._tallies()
             for reading, tally in zip(readings, tallies, strict=True):
                 all_[reading.name] = all_.get(reading.name, Tally()) + tally
-            _replace(self.path / TALLIES, {name: one.to_json() for name, one in all_.items()})
+            replace_json(self.path / TALLIES, {name: one.to_json() for name, one in all_.items()})
             self._keep(problems)
 
     def tallies(self) -> dict[str, Tally]:
         """By reading's name: what it did in all tasks that have ended."""
-        with _locked(self.path / TALLIES):
+        with locked(self.path / TALLIES):
             return self._tallies()
 
     def _tallies(self) -> dict[str, Tally]:
@@ -122,31 +120,9 @@ class ModelFolder:
 
     def problems(self) -> list[KeyedProblem]:
         """The first events that models could not read or failed on."""
-        with _locked(self.path / TALLIES):
-            return [KeyedProblem(**json.loads(line)) for line in self._lines()]
-
-    def _lines(self) -> list[str]:
-        path = self.path / PROBLEMS
-        return path.read_text().splitlines() if path.exists() else []
+        with locked(self.path / TALLIES):
+            return [KeyedProblem(**json.loads(line)) for line in lines_of(self.path / PROBLEMS)]
 
     def _keep(self, problems: Sequence[KeyedProblem]) -> None:
-        if not problems:
-            return
-        room = KEPT_PROBLEMS - len(self._lines())
-        with (self.path / PROBLEMS).open("a") as lines:
-            for problem in problems[: max(0, room)]:
-                lines.write(json.dumps(asdict(problem), default=str) + "\n")
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """Only one process at a time has a file's contents to itself."""
-    with file.with_name(f".{file.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _replace(path: Path, plain: object) -> None:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(json.dumps(plain))
-    unfinished.replace(path)
+        if problems:
+            append_lines(self.path / PROBLEMS, map(asdict, problems), KEPT_PROBLEMS)
