@@ -29,15 +29,6 @@ def lowest_place(word: np.uint64) -> np.int64:
     return np.int64(ones_of(~word & (word - ONE)))
 
 
-@njit(cache=True, forceinline=True)
-def is_included(inner: Words, outer: Words) -> bool:
-    """Whether all that is set in one filter is set in the other."""
-    for word in range(len(inner)):
-        if inner[word] & ~outer[word]:
-            return False
-    return True
-
-
 @njit(cache=True)
 def set_places(filters: Words, places: Int32s, starts: Int64s) -> None:
     """Set the places of each row."""
@@ -45,3 +36,11 @@ def set_places(filters: Words, places: Int32s, starts: Int64s) -> None:
         for i in range(starts[row], starts[row + 1]):
             place = places[i]
             filters[row, place >> 6] |= ONE << np.uint64(place & 63)
+
+
+@njit(cache=True)
+def enlarged(pairs: Int32s) -> Int32s:
+    """A copy with twice the room."""
+    larger = np.empty((2 * len(pairs), 2), np.int32)
+    larger[: len(pairs)] = pairs
+    return larger

@@ -45,7 +45,7 @@ class Prefilter:
     >>> clauses = np.array([[0b0110], [0b0001], [0b0000]], np.uint64)
     >>> found = Prefilter.build(clauses).candidates(np.array([[0b0111], [0b1000]], np.uint64))
     >>> list(zip(found.rows.tolist(), found.clauses.tolist()))
-    [(0, 1), (0, 0), (0, 2), (1, 2)]
+    [(0, 2), (0, 1), (0, 0), (1, 2)]
     """
 
     def __init__(self, arrays: PrefilterArrays) -> None:

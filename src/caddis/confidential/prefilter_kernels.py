@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from caddis.arrays import Int32s, Words
-from caddis.confidential.filter_kernels import ONE, lowest_place, ones_of
+from caddis.confidential.filter_kernels import ONE, enlarged, lowest_place, ones_of
 from caddis.confidential.prefilter_layout import Places, PrefilterArrays
 
 MASKS = (
@@ -114,7 +114,7 @@ def find_pairs(index: PrefilterArrays, events: Words, bitmaps: Words) -> tuple[I
     bitmaps: of the events, `turned`.
     """
     depth, rows = index.keys.shape[1], len(events)
-    levels = np.empty((depth, bitmaps.shape[1]), np.uint64)
+    levels = np.full((depth + 1, bitmaps.shape[1]), ~np.uint64(0))
     pairs = np.empty((4 * rows, 2), np.int32)
     used, inspected = 0, 0
     for place in range(len(bitmaps)):
@@ -135,22 +135,20 @@ def find_pairs(index: PrefilterArrays, events: Words, bitmaps: Words) -> tuple[I
 
 @njit(cache=True)
 def intersect(keys: Places, row: int, first: int, bitmaps: Words, levels: Words) -> int:
-    """Fill the levels from `first` on; how many of them have rows.
+    """Fill the levels behind `first`; the last that has rows, or the last.
 
-    levels: levels[i] are the rows that have the keys up to the i-th.
+    levels: levels[i] are the rows that have the first i keys.
     """
-    for level in range(first, len(levels)):
+    for level in range(first, len(levels) - 1):
         place = keys[row, level]
         seen = np.uint64(0)
         for group in range(levels.shape[1]):
-            common = bitmaps[place, group]
-            if level:
-                common &= levels[level - 1, group]
-            levels[level, group] = common
+            common = bitmaps[place, group] & levels[level, group]
+            levels[level + 1, group] = common
             seen |= common
         if not seen:
             return level
-    return len(levels)
+    return len(levels) - 1
 
 
 @njit(cache=True)
@@ -175,33 +173,23 @@ def compare(
 
 
 @njit(cache=True)
-def enlarged(pairs: Int32s) -> Int32s:
-    """A copy with twice the room."""
-    larger = np.empty((2 * len(pairs), 2), np.int32)
-    larger[: len(pairs)] = pairs
-    return larger
-
-
-@njit(cache=True)
 def in_row_order(
     pairs: Int32s, clauses: Int32s, default: Int32s, rows: int
 ) -> tuple[Int32s, Int32s]:
     """Rows, ascending, and clauses of the pairs (row, filter); default clauses for each row."""
-    ends = np.full(rows, len(default), np.int64)
+    counts = np.full(rows, len(default), np.int64)
     for i in range(len(pairs)):
-        ends[pairs[i, 0]] += 1
-    total = 0
-    for row in range(rows):
-        total += ends[row]
-        ends[row] = total - ends[row]
+        counts[pairs[i, 0]] += 1
+    total = counts.sum()
     found_rows, found_clauses = np.empty(total, np.int32), np.empty(total, np.int32)
+    places, end = np.empty(rows, np.int64), 0
+    for row in range(rows):
+        places[row] = end + len(default)
+        found_clauses[end : end + len(default)] = default
+        found_rows[end : end + counts[row]] = row
+        end += counts[row]
     for i in range(len(pairs)):
         row = pairs[i, 0]
-        found_rows[ends[row]] = row
-        found_clauses[ends[row]] = clauses[pairs[i, 1]]
-        ends[row] += 1
-    for row in range(rows):
-        for i in range(len(default)):
-            found_rows[ends[row] + i] = row
-            found_clauses[ends[row] + i] = default[i]
+        found_clauses[places[row]] = clauses[pairs[i, 1]]
+        places[row] += 1
     return found_rows, found_clauses
