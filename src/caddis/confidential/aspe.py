@@ -123,8 +123,8 @@ def margin(dimensions: int) -> float:
     It is 16 tolerances: one for the threshold and one for the errors; |q'|·|p'| is at most 4 times
     its plain counterpart for the matrix and 2 times for the padding.
 
-    |p|² is at most 5/16 by column, 9/8 by ordered column, and 1; |q|² is at most 5/4 of a bound of
-    a range, and 8k + k²/4 of an equality of k columns. So with 50 columns, 10 of them ordered,
+    |p|² is at most 5/16 by column or 19/16 by ordered column, and 1; |q|² is at most 5/4 of a bound
+    of a range, and 8k + k²/4 of an equality of k columns. So with 50 columns, 10 of them ordered,
     cells side by side (2^-32) are always told apart, and orders from 2^-39 on; with 200 ordered
     columns, cells in equalities of up to 9 of them, and orders from 2^-35 on. What is nearer may
     seem equal, and is left to the subscriber's own check.
@@ -142,6 +142,7 @@ def decide_all(vectors: Floats, vector_starts: Int64s, points: Floats, tolerance
     """By row and clause: whether the point fulfils all vectors of the clause.
 
     vector_starts: as in `aspe_kernels.decide_pairs`, which decides the same of single pairs.
+    Products that are no number, as of a damaged point, fulfil nothing.
     """
     decided = np.ones((len(points), len(vector_starts) - 1), np.bool_)
     some = np.flatnonzero(np.diff(vector_starts))
@@ -153,7 +154,8 @@ def decide_all(vectors: Floats, vector_starts: Int64s, points: Floats, tolerance
         mine, places = slice(firsts[begin], lasts[end - 1]), firsts[begin:end] - firsts[begin]
         for row in range(0, len(points), SLICE):
             rows = slice(row, row + SLICE)
-            fulfilled = points[rows] @ vectors[mine].T >= lengths[rows] * least[mine]
+            with np.errstate(invalid="ignore", over="ignore"):
+                fulfilled = points[rows] @ vectors[mine].T >= lengths[rows] * least[mine]
             reduced = np.logical_and.reduceat(fulfilled, places, axis=1)
             decided[rows, some[begin:end]] = reduced
         begin = end

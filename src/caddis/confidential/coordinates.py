@@ -44,10 +44,11 @@ class Coordinates:
     """
 
     def __init__(self, design: TopicDesign) -> None:
-        self._names = [one.column.name for one in design.columns]
-        single = [at for at, one in enumerate(design.columns) if not one.column.repeated]
+        columns = design.columns
+        self._names = [one.column.name for one in columns]
+        single = [at for at, one in enumerate(columns) if not one.column.repeated]
         hashed = single if design.scheme == "aspe" else []
-        ordered = [at for at in single if design.columns[at].ordered]
+        ordered = [at for at in single if columns[at].ordered]
         self._cell_places = {at: 2 * i for i, at in enumerate(hashed)}
         self._order_places = {at: 2 * (len(hashed) + i) for i, at in enumerate(ordered)}
         self.size = 2 * (len(hashed) + len(ordered)) + 1
