@@ -18,10 +18,18 @@ from caddis.confidential.design import WORD
 from caddis.confidential.filter_kernels import set_places
 from caddis.errors import FilterError
 
+MOST_BITS = 1 << 16
+
 AnArray = TypeVar("AnArray", bound=Anys)
 
 MANY = np.iinfo(np.uint8).max
 """A count that stands for itself and all above it."""
+
+
+def check_bits(bits: int) -> None:
+    """Refuse a size that filters cannot have."""
+    if bits < WORD or bits % WORD or bits > MOST_BITS:
+        raise FilterError(f"filters have a multiple of {WORD} bits up to {MOST_BITS}, not {bits}")
 
 
 def filters_from(places: Int32s, starts: Int64s, bits: int) -> Words:
@@ -32,7 +40,7 @@ def filters_from(places: Int32s, starts: Int64s, bits: int) -> Words:
            [0, 0],
            [0, 1]], dtype=uint64)
     """
-    _check_bits(bits)
+    check_bits(bits)
     _check_places(places, bits)
     filters = np.zeros((len(starts) - 1, bits // WORD), np.uint64)
     set_places(filters, np.asarray(places, np.int32), np.asarray(starts, np.int64))
@@ -73,7 +81,7 @@ class CountingFilter:
     """
 
     def __init__(self, bits: int) -> None:
-        _check_bits(bits)
+        check_bits(bits)
         self.bits = bits
         self._counts: Bytes = np.zeros(bits, np.uint8)
 
@@ -99,11 +107,6 @@ class CountingFilter:
         named = np.asarray(places, np.int32).reshape(-1)
         _check_places(named, self.bits)
         return np.bincount(named, minlength=self.bits)
-
-
-def _check_bits(bits: int) -> None:
-    if bits < WORD or bits % WORD:
-        raise FilterError(f"filters have a multiple of {WORD} bits, not {bits}")
 
 
 def _check_places(places: Int32s, bits: int) -> None:

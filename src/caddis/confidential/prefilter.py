@@ -17,15 +17,13 @@ import numpy as np
 
 from caddis.arrays import Bytes, Int32s, Words
 from caddis.confidential.design import WORD
-from caddis.confidential.filters import read_only
+from caddis.confidential.filters import check_bits, read_only
 from caddis.confidential.prefilter_kernels import choose_keys, find_pairs, in_row_order, turned
 from caddis.confidential.prefilter_layout import Places, PrefilterArrays
-from caddis.errors import FilterError
 
 KEYS = 8
 ROWS_AT_ONCE = 4096
 SAMPLE_ROWS = 512
-MOST_BITS = 1 << 16
 
 
 class Candidates(NamedTuple):
@@ -59,8 +57,7 @@ class Prefilter:
             is none, an event is thought to be like some clauses put together.
         """
         words = filters.shape[1]
-        if words * WORD > MOST_BITS:
-            raise FilterError(f"filters have up to {MOST_BITS} bits, not {words * WORD}")
+        check_bits(words * WORD)
         empty = ~filters.any(axis=1)
         filled = np.flatnonzero(~empty).astype(np.int32)
         events = _spread(sample) if sample is not None and len(sample) else _imagined(filters)

@@ -1,0 +1,152 @@
+"""Both prefilters find exactly the pairs whose filters are included, and look at few others."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from caddis.arrays import Words
+from caddis.confidential import prefilter_kernels as kernels
+from caddis.confidential.filters import read_only
+from caddis.confidential.paper_lists import PaperLists
+from caddis.confidential.prefilter import KEYS, ROWS_AT_ONCE, Prefilter
+from caddis.errors import FilterError
+from tests.confidential.plain_filters import (
+    clauses_and_events,
+    inclusions,
+    packed,
+    pairs_of,
+    random_filters,
+    unpacked,
+)
+
+Structure: TypeAlias = type[Prefilter] | type[PaperLists]
+
+both = pytest.mark.parametrize("structure", [Prefilter, PaperLists])
+
+
+@both
+@given(clauses_and_events())
+def test_candidates_are_the_inclusions(structure: Structure, given_filters: tuple[Words, Words]):
+    clauses, events = given_filters
+    found = structure.build(clauses).candidates(events)
+    assert pairs_of(found) == inclusions(clauses, events)
+    assert (np.diff(found.rows) >= 0).all()
+
+
+@given(clauses_and_events(), st.data())
+def test_a_sample_changes_nothing_that_is_found(given_filters: tuple[Words, Words], data):
+    clauses, events = given_filters
+    places = st.sets(st.integers(0, 64 * clauses.shape[1] - 1))
+    sample = packed(data.draw(st.lists(places, max_size=10)), clauses.shape[1])
+    found = Prefilter.build(clauses, sample).candidates(events)
+    assert pairs_of(found) == inclusions(clauses, events)
+
+
+@both
+@pytest.mark.parametrize("words", [1, 2, 9, 40])
+@pytest.mark.parametrize("share", [0.01, 0.1])
+def test_random_filters_of_many_sizes(structure: Structure, words: int, share: float):
+    rng = np.random.default_rng([words, int(100 * share)])
+    clauses = random_filters(rng, 300, words, min(share, 1.0 / words))
+    events = random_filters(rng, 200, words, 0.5)
+    found = structure.build(clauses, events[:50]).candidates(events)
+    assert pairs_of(found) == inclusions(clauses, events)
+    assert found.inspected <= len(clauses) * len(events)
+
+
+@both
+def test_a_clause_with_an_empty_filter_is_a_candidate_for_every_event(structure: Structure):
+    clauses, events = packed([{3}, set(), {4}], 1), packed([set(), {4}], 1)
+    assert pairs_of(structure.build(clauses).candidates(events)) == [(0, 1), (1, 1), (1, 2)]
+
+
+@both
+@pytest.mark.parametrize(("clauses", "rows"), [(0, 0), (0, 5), (5, 0)])
+def test_nothing_is_found_where_there_is_nothing(structure: Structure, clauses: int, rows: int):
+    built = structure.build(np.ones((clauses, 2), np.uint64))
+    found = built.candidates(np.ones((rows, 2), np.uint64))
+    assert len(built) == clauses
+    assert (found.rows.tolist(), found.clauses.tolist(), found.inspected) == ([], [], 0)
+
+
+def test_rows_of_several_blocks_keep_their_numbers():
+    rows = 2 * ROWS_AT_ONCE + 77
+    clauses = packed([{place} for place in range(64)], 1)
+    events = packed([{row % 64} for row in range(rows)], 1)
+    found = Prefilter.build(clauses).candidates(events)
+    assert pairs_of(found) == [(row, row % 64) for row in range(rows)]
+
+
+def test_a_clause_of_full_filters_meets_only_full_events():
+    full = np.full((2, 3), ~np.uint64(0))
+    events = np.concatenate([full, full[:1] >> np.uint64(1)])
+    assert pairs_of(Prefilter.build(full).candidates(events)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+def test_events_may_be_a_part_of_other_rows():
+    events = packed([{1}, {2}, {1, 2}], 1)
+    found = Prefilter.build(packed([{1}], 1)).candidates(events[::2])
+    assert pairs_of(found) == [(0, 0), (1, 0)]
+
+
+def test_a_prefilter_is_its_arrays():
+    rng = np.random.default_rng(5)
+    clauses, events = random_filters(rng, 99, 2, 0.05), random_filters(rng, 50, 2, 0.5)
+    built = Prefilter.build(clauses)
+    again = Prefilter(built.arrays)
+    assert pairs_of(again.candidates(events)) == pairs_of(built.candidates(events))
+    assert len(again) == 99
+    assert again.nbytes == built.nbytes > clauses.nbytes
+
+
+def test_filters_that_are_too_large_are_refused():
+    with pytest.raises(FilterError, match="up to 65536"):
+        Prefilter.build(np.zeros((1, 2000), np.uint64))
+
+
+def test_with_a_sample_fewer_pairs_are_compared_than_the_papers_lists_compare():
+    rng = np.random.default_rng(1)
+    clauses = random_filters(rng, 2000, 9, 0.05)
+    events = random_filters(rng, 300, 9, 0.45)
+    ours = Prefilter.build(clauses, events[:100]).candidates(events[100:])
+    paper = PaperLists.build(clauses).candidates(events[100:])
+    assert pairs_of(ours) == pairs_of(paper)
+    assert ours.inspected * 10 < paper.inspected
+
+
+def test_keys_are_places_of_the_filter_the_rarest_first():
+    rng = np.random.default_rng(2)
+    clauses, sample = random_filters(rng, 200, 2, 0.1), random_filters(rng, 128, 2, 0.5)
+    index = Prefilter.build(clauses, sample).arrays
+    often = [sum(place in event for event in unpacked(sample)) for place in range(128)]
+    for keys, places in zip(index.keys.tolist(), unpacked(index.filters), strict=True):
+        assert len(set(keys)) == min(len(places), KEYS)
+        assert set(keys) <= places
+        assert often[keys[0]] == min(often[place] for place in places)
+
+
+def test_filters_are_sorted_by_keys_and_know_what_they_share():
+    clauses = random_filters(np.random.default_rng(3), 500, 1, 0.1)
+    index = Prefilter.build(clauses).arrays
+    keys = index.keys.tolist()
+    assert keys == sorted(keys)
+    assert index.filters.tolist() == clauses[index.clauses].tolist()
+    for before, after, shared in zip(keys, keys[1:], index.shared[1:].tolist(), strict=False):
+        assert before[:shared] == after[:shared]
+        assert shared == KEYS or before[shared] != after[shared]
+    for place in range(64):
+        first, last = index.starts[place : place + 2]
+        assert all(row[0] == place for row in keys[first:last])
+
+
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 200])
+def test_turned_rows_are_bitmaps_of_places(rows: int):
+    events = random_filters(np.random.default_rng(rows), rows, 2, 0.4)
+    plain = unpacked(events)
+    bitmaps = [{row for row in range(rows) if place in plain[row]} for place in range(128)]
+    assert unpacked(kernels.turned(read_only(events))) == bitmaps
