@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from caddis.confidential.entitlements import Span, covers, ended, is_open, opene
 from caddis.confidential.identities import Identity, PublicIdentity
 from caddis.confidential.key_rings import KeyRing
 from caddis.confidential.secret_keys import ContentKey, MatchingKey
-from caddis.errors import AccessError, KeyFileError, NotEntitled
+from caddis.errors import AccessError, ConfidentialError, KeyFileError, NotEntitled
 from tests.confidential.parties import Chance, World, design, world
 
 
@@ -180,6 +181,14 @@ def test_at_once_ends_what_came_before_for_good():
 def test_what_cannot_be_is_said_in_one_sentence(homes, change, message):
     with pytest.raises(AccessError, match=message):
         change(homes.authority)
+
+
+def test_a_design_whose_columns_are_not_there_is_no_topic(homes):
+    with pytest.raises(ConfidentialError, match="no string column is named price"):
+        homes.authority.add_topic(replace(design("b"), ordered_texts=("price",)), Chance())
+    untestable = replace(design("b"), schema=pa.schema([("photo", pa.binary())]))
+    with pytest.raises(AccessError, match="no column of 'b' can be tested"):
+        homes.authority.add_topic(untestable, Chance())
 
 
 def test_what_is_so_already_changes_nothing(homes):

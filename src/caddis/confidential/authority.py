@@ -130,6 +130,8 @@ class Authority:
             raise AccessError(f"the topic {name!r} is there already; its design cannot be changed")
         if overlap < 0:
             raise AccessError(f"{overlap} epochs cannot overlap; none can, or some")
+        if not design.columns:
+            raise AccessError(f"no column of {name!r} can be tested: nobody could subscribe to it")
         topic = Topic(design, randomness(SECRET_BYTES), overlap=overlap)
         return self._changed(topics={**self.topics, name: topic})
 
