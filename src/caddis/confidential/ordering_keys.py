@@ -81,12 +81,23 @@ def _text_orders(texts: Sequence[bytes]) -> Floats:
 
 def _even_orders(keys: Sequence[int], low: int, high: int) -> Floats:
     """Each step is a rounding of a function that never falls, so orders never fall either."""
-    inside = np.array([min(max(key, low), high) for key in keys], np.int64)
+    inside = np.clip(_limited(keys), low, high)
     return (inside - low) / np.float64(high - low)
 
 
+def _limited(keys: Sequence[int]) -> Int64s:
+    """Keys as 64-bit integers; what is beyond them becomes the nearest."""
+    try:
+        return np.array(keys, np.int64)
+    except OverflowError:
+        return np.array([min(max(key, -(2**63)), 2**63 - 1) for key in keys], np.int64)
+
+
 def _double_orders(keys: Sequence[int]) -> Floats:
-    doubles = np.array([float(min(max(key, -LARGEST), LARGEST)) for key in keys], np.float64)
+    try:
+        doubles = np.array(keys, np.int64).astype(np.float64)
+    except OverflowError:
+        doubles = np.array([float(min(max(key, -LARGEST), LARGEST)) for key in keys])
     bits: Int64s = doubles.view(np.int64)
     return _spread(np.where(bits < 0, -(bits & np.int64(2**63 - 1)), bits))
 
