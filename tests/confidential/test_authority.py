@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.confidential.authority import Authority
-from caddis.confidential.bundles import Bundle
+from caddis.confidential.bundles import Bundle, Package
 from caddis.confidential.directory import Directory
 from caddis.confidential.entitlements import Span, covers, ended, is_open, opened
 from caddis.confidential.identities import Identity, PublicIdentity
 from caddis.confidential.key_rings import KeyRing
 from caddis.confidential.secret_keys import ContentKey, MatchingKey
+from caddis.confidential.wrapping import Purpose, wrapped
 from caddis.errors import AccessError, ConfidentialError, KeyFileError, NotEntitled
 from tests.confidential.parties import Chance, World, design, world
 
@@ -233,6 +234,20 @@ def test_a_package_does_not_pass_for_another(homes, field):
     forged = replace(bundle, packages=(replace(package, purpose=purpose),))
     with pytest.raises(AccessError, match="does not open"):
         KeyRing.open(homes.identities["ann"], forged)
+
+
+@pytest.mark.parametrize(
+    "material", [b"", b"[[", b"[" * 99_999, b"{}", b'{"design": {}}', b"\xff", b"other design"]
+)
+def test_what_a_stranger_signed_and_wrapped_is_refused_if_it_is_no_key(homes, material):
+    if material == b"other design":
+        material = homes.authority.topics["homes"].material(1, "subscriber", "ann").as_bytes()
+    ann, stranger = homes.identities["ann"], Authority.new(Chance(8))
+    purpose = Purpose("boats", 1, "subscriber", "ann")
+    package = Package(purpose, wrapped(material, ann.public.receiving, purpose))
+    bundle = Bundle.signed("ann", 1, (package,), stranger.signing)
+    with pytest.raises(ConfidentialError):
+        KeyRing.open(ann, bundle)
 
 
 def leaves(plain: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from caddis.confidential.gate import Gate
 from caddis.confidential.replays import ReplayMemory
@@ -74,6 +76,8 @@ def test_each_wrong_event_has_its_own_error_and_the_rest_goes_on(homes):
     ]
 
 
+STREET = world(("pat",))
+STREET.grant("pat", "publisher")
 POINT = len(sealed(world(("pat",)).identities["pat"]).point)
 TRUNCATED = [
     ("filter", b"", "its filter is empty"),
@@ -317,3 +321,29 @@ def test_a_message_does_not_grow_with_what_a_stranger_sends(homes):
     error = only_error(Gate(homes.authority.directory()), event.with_header(publisher="y" * 10**6))
     assert len(str(error)) < 400
     assert "\n" not in str(error)
+
+
+HOSTILE = {
+    "event_id": st.none() | st.text(max_size=4),
+    **dict.fromkeys(("topic", "publisher"), st.none() | st.sampled_from(["homes", "pat", "", "x"])),
+    **dict.fromkeys(("epoch", "run", "number"), st.none() | st.integers(-(2**63), 2**63 - 1)),
+    **dict.fromkeys(
+        ("filter", "tokens", "point", "payload", "signature"),
+        st.none() | st.binary(max_size=80) | st.sampled_from([bytes(64), bytes(POINT)]),
+    ),
+}
+
+
+@given(st.lists(st.fixed_dictionaries(HOSTILE), min_size=1, max_size=5), st.data())
+def test_whatever_strangers_send_is_refused_row_by_row(rows, data):
+    """Between two genuine events, which are admitted; each row may be partly genuine, too."""
+    made = STREET
+    first, last = (sealed(made.identities["pat"], number) for number in (1, 2))
+    genuine = first.row()
+    for row in rows:
+        kept = data.draw(st.sets(st.sampled_from(sorted(genuine))))
+        row.update({name: genuine[name] for name in kept if len(kept) < len(genuine)})
+    admission = Gate(made.authority.directory()).admit(batch(first, *rows, last))
+    strangers = [row for row, one in enumerate(rows, 1) if one != genuine]
+    assert {one.row for one in admission.refused} >= set(strangers)
+    assert {0, len(rows) + 1} <= set(admission.rows.tolist())

@@ -98,8 +98,12 @@ class Material:
 
     @classmethod
     def from_bytes(cls, unwrapped: bytes) -> Material:
-        """As it was unwrapped: the authority made it, so it is what it should be."""
-        fields = Fields(json.loads(unwrapped), "this package")
+        """As it was unwrapped."""
+        try:
+            plain = json.loads(unwrapped)
+        except (ValueError, RecursionError):
+            plain = None
+        fields = Fields(plain, "what is in a package")
         design = TopicDesign.from_json(fields.json("design"))
         matching = fields.data("matching", SECRET_BYTES)
         return cls(design, matching, fields.data("content", SECRET_BYTES))

@@ -51,9 +51,10 @@ class KeyRing:
         keys: dict[tuple[str, Role], dict[int, Material]] = {}
         for package in bundle.packages:
             purpose = package.purpose
-            plain = unwrapped(package.wrapped, identity.receiving, purpose)
-            by_epoch = keys.setdefault((purpose.topic, purpose.role), {})
-            by_epoch[purpose.epoch] = Material.from_bytes(plain)
+            material = Material.from_bytes(unwrapped(package.wrapped, identity.receiving, purpose))
+            if material.design.topic != purpose.topic:
+                raise KeyFileError(f"a package of {purpose.topic!r} has another topic's design")
+            keys.setdefault((purpose.topic, purpose.role), {})[purpose.epoch] = material
         return cls(identity, bundle.version, bundle.authority, keys)
 
     @classmethod
