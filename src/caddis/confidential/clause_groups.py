@@ -1,0 +1,204 @@
+"""The sealed clauses of one topic and epoch, and how events find those that they may satisfy.
+
+    clause c     tokens[token_starts[c]:token_starts[c + 1]], vectors likewise; leads to links[c]
+    0..unsifted  the default list: clauses whose filter is empty, and so is in every event's
+    from there   clauses that the prefilter sifts
+
+An event that passes the filter of a clause is tested: it must have the clause's tokens, and its
+point must fulfil the clause's vectors. The default list is tested by whole matrices, the others
+pair by pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from caddis.arrays import Anys, Floats, Int32s, Int64s, Words
+from caddis.confidential.aspe import decide_all, norms, tolerance
+from caddis.confidential.aspe_kernels import decide_pairs
+from caddis.confidential.design import WORD
+from caddis.confidential.event_parts import EventParts, gathered, places_of
+from caddis.confidential.filters import MOST_BITS, included, read_only
+from caddis.confidential.matching_kernels import pairs_have_tokens, pairs_with_tokens
+from caddis.confidential.paper_lists import PaperLists
+from caddis.confidential.prefilter import Prefilter
+from caddis.confidential.sealed_subscriptions import ClauseBlock
+
+Sifting: TypeAlias = Literal["rarest-bit", "paper"] | None
+"""How clauses are discarded by their filters: as Caddis does, as the paper does, or not at all."""
+
+PAIRS_AT_A_TIME = 1 << 24
+
+
+class Found(NamedTuple):
+    """Pairs of row and link, and what it took to find them."""
+
+    pairs: Int32s
+    inspected: int
+    tests: int
+    products: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseGroup:
+    """Clauses that were sealed with the same keys."""
+
+    topic: str
+    epoch: int
+    bits: int
+    links: Int32s
+    token_starts: Int64s
+    tokens: Words
+    vector_starts: Int64s
+    vectors: Floats
+    vector_norms: Floats
+    unsifted: int
+    sieve: Prefilter | PaperLists | None
+    late: Words | None = None
+    """Filters that are compared last, where nothing is discarded by them first."""
+
+    @classmethod
+    def of(
+        cls, block: ClauseBlock, links: Int32s, sifting: Sifting, sample: Words | None
+    ) -> ClauseGroup:
+        """From unpacked clauses; links: by clause of the block."""
+        empty = ~block.filters.any(axis=1)
+        order = np.argsort(~empty, kind="stable")
+        token_starts, tokens = gathered(block.token_starts, block.tokens, order)
+        places, vector_starts = places_of(block.vector_starts, order)
+        vectors = block.vectors[places]
+        unsifted = int(empty.sum()) if sifting else len(links)
+        filters = block.filters[order]
+        return cls(
+            block.topic,
+            block.epoch,
+            WORD * block.filters.shape[1],
+            read_only(links[order].astype(np.int32)),
+            read_only(token_starts),
+            read_only(tokens),
+            read_only(vector_starts),
+            read_only(vectors),
+            read_only(norms(vectors)),
+            unsifted,
+            _sieve(filters[unsifted:], sifting, sample),
+            None if sifting else filters,
+        )
+
+    @property
+    def dimensions(self) -> int:
+        """Of a point."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def arrays(self) -> list[Anys]:
+        """Of the group and its prefilter."""
+        own: list[Anys] = [self.links, self.token_starts, self.tokens, self.vector_starts]
+        sieve = self.sieve.arrays if isinstance(self.sieve, Prefilter) else ()
+        return [*own, self.vectors, self.vector_norms, *sieve]
+
+    def find(self, parts: EventParts) -> Found:
+        """The links that events may satisfy."""
+        found = [self._unsifted(parts)]
+        if self.sieve is not None:
+            found.append(self._sifted(parts, self.sieve))
+        return total(found)
+
+    def _sifted(self, parts: EventParts, sieve: Prefilter | PaperLists) -> Found:
+        passed = sieve.candidates(parts.filters)
+        pairs, products = self._tested(parts, passed.rows, passed.clauses + np.int32(self.unsifted))
+        return Found(self._leading(parts, pairs), passed.inspected, len(passed.rows), products)
+
+    def _unsifted(self, parts: EventParts) -> Found:
+        """The default list, in slices of rows for which all pairs fit into memory."""
+        count, rows = self.unsifted, len(parts.rows)
+        if not count or not rows:
+            return NOTHING_FOUND
+        step = max(1, PAIRS_AT_A_TIME // count)
+        by_tokens = self.token_starts[count] > 0
+        find = self._all_by_tokens if by_tokens else self._all_by_vectors
+        found = [find(parts, begin, min(begin + step, rows)) for begin in range(0, rows, step)]
+        pairs, products = np.concatenate([one for one, _ in found]), sum(n for _, n in found)
+        return Found(self._leading(parts, pairs), rows * count, rows * count, products)
+
+    def _all_by_tokens(self, parts: EventParts, begin: int, end: int) -> tuple[Int32s, int]:
+        pairs = pairs_with_tokens(
+            self.token_starts[: self.unsifted + 1],
+            self.tokens,
+            parts.token_starts[begin : end + 1],
+            parts.tokens,
+        )
+        return self._fulfilled(parts, pairs[:, 0] + np.int32(begin), pairs[:, 1])
+
+    def _all_by_vectors(self, parts: EventParts, begin: int, end: int) -> tuple[Int32s, int]:
+        starts = self.vector_starts[: self.unsifted + 1]
+        points = parts.points[begin:end]
+        holds = decide_all(self.vectors[: starts[-1]], starts, points, tolerance(self.dimensions))
+        rows, clauses = np.nonzero(holds)
+        pairs = np.stack([rows + begin, clauses], axis=1).astype(np.int32)
+        return pairs, int(starts[-1]) * len(points)
+
+    def _tested(self, parts: EventParts, rows: Int32s, clauses: Int32s) -> tuple[Int32s, int]:
+        """Those pairs that pass the encrypted test, and how many products that took."""
+        if len(self.tokens):
+            held = pairs_have_tokens(
+                rows, clauses, self.token_starts, self.tokens, parts.token_starts, parts.tokens
+            )
+            rows, clauses = rows[held], clauses[held]
+        return self._fulfilled(parts, rows, clauses)
+
+    def _fulfilled(self, parts: EventParts, rows: Int32s, clauses: Int32s) -> tuple[Int32s, int]:
+        holds, products = decide_pairs(
+            rows,
+            clauses,
+            self.vector_starts,
+            self.vectors,
+            self.vector_norms,
+            parts.points,
+            norms(parts.points),
+            tolerance(self.dimensions),
+        )
+        return np.stack([rows[holds], clauses[holds]], axis=1), int(products)
+
+    def _leading(self, parts: EventParts, pairs: Int32s) -> Int32s:
+        """Rows of the batch and links, of rows of the parts and clauses."""
+        rows, clauses = pairs[:, 0], pairs[:, 1]
+        if self.late is not None:
+            passed = included(self.late[clauses], parts.filters[rows])
+            rows, clauses = rows[passed], clauses[passed]
+        return np.stack([parts.rows[rows], self.links[clauses]], axis=1)
+
+
+NOTHING_FOUND = Found(np.zeros((0, 2), np.int32), 0, 0, 0)
+
+
+def total(found: Sequence[Found]) -> Found:
+    """All that was found, and all that it took."""
+    pairs = np.concatenate([NOTHING_FOUND.pairs, *(one.pairs for one in found)])
+    return Found(
+        pairs,
+        sum(one.inspected for one in found),
+        sum(one.tests for one in found),
+        sum(one.products for one in found),
+    )
+
+
+def misfit(block: ClauseBlock) -> str | None:
+    """What is wrong with the sizes of clauses, which anybody may have made up."""
+    bits = WORD * block.filters.shape[1]
+    if 0 < bits <= MOST_BITS:
+        return None
+    return f"filters have up to {MOST_BITS} bits, and those of the sealed subscription {bits}"
+
+
+def _sieve(filters: Words, sifting: Sifting, sample: Words | None) -> Prefilter | PaperLists | None:
+    if sifting is None or not len(filters):
+        return None
+    kinds: dict[str, type[Prefilter] | type[PaperLists]] = {
+        "rarest-bit": Prefilter,
+        "paper": PaperLists,
+    }
+    return kinds[sifting].build(filters, sample)

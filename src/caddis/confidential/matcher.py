@@ -1,0 +1,347 @@
+"""The SealedMatcher: sealed clauses → links, for a broker that has no key.
+
+    sealed subscriptions ─unpacked─▶ groups of clauses, one a topic and epoch
+    sealed events ─gate─▶ admitted rows ─▶ rows by topic and epoch ─▶ their group
+                     prefilter ─▶ candidates ─encrypted test─▶ (row, link)
+
+It has the Matcher's interface. What it finds is what the plain Matcher would, and a little more:
+the subscriber opens what it gets and decides for itself. Nothing here needs a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Bools, Int32s, Int64s, Words
+from caddis.confidential import storage
+from caddis.confidential.broker_clauses import sealed_bytes_of
+from caddis.confidential.clause_groups import ClauseGroup, Found, Sifting, misfit, total
+from caddis.confidential.event_parts import (
+    COMPARED,
+    Key,
+    by_key,
+    checked,
+    parts_of,
+    places_of,
+    without_key,
+)
+from caddis.confidential.gate import Admission, Gate, Refusal
+from caddis.confidential.sealed_subscriptions import ClauseBlock, unpack_all
+from caddis.errors import (
+    ConfidentialError,
+    InvalidSubscriptions,
+    SubscriptionError,
+    SubscriptionTableError,
+    TruncatedEvent,
+)
+from caddis.language import ClauseTable, Column
+from caddis.language.columns import is_text, sql_type
+from caddis.matching import Candidates, Matches, Needs, OnInvalid, Report
+from caddis.matching.decide_kernels import in_row_order
+from caddis.matching.subscription_tables import checked_ids, named_errors
+
+ROWS_AT_A_TIME = 4096
+
+OnRefused = Callable[[tuple[Refusal, ...]], None]
+"""Is told which events of a batch were refused, if any were."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedMatchReport(Report):
+    """What a match did; `candidates` are the inspected pairs."""
+
+    inspected: int
+    """(event, clause) pairs whose filters were compared, or that had none to compare."""
+    tests: int
+    """Pairs that passed the prefilter, each of which took an encrypted test."""
+    products: int
+    """Scalar products that the tests took."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedMatches(Matches):
+    """Pairs of row and link number, each once, rows ascending; and the events that were refused."""
+
+    report: SealedMatchReport
+    refused: tuple[Refusal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SealedCandidates(Candidates):
+    """The same pairs, as those see them who ask for candidates."""
+
+    report: SealedMatchReport
+    refused: tuple[Refusal, ...]
+
+
+class SealedMatcher:
+    """Decides which links sealed events may satisfy.
+
+    gate: admits events before they are matched; without one, any that are well made are matched.
+    on_refused: told of refused events by `match` and `candidates`, beside what they return.
+    """
+
+    def __init__(
+        self,
+        groups: tuple[ClauseGroup, ...],
+        everything: Int32s,
+        subscription_ids: pa.Array,
+        invalid: tuple[SubscriptionError, ...] = (),
+        *,
+        gate: Gate | None = None,
+        on_refused: OnRefused | None = None,
+    ) -> None:
+        self._groups = groups
+        self._everything = everything
+        self._by_key: dict[Key, list[ClauseGroup]] = {}
+        for group in groups:
+            self._by_key.setdefault((group.topic, group.epoch), []).append(group)
+        self._several = _several(groups, everything, len(subscription_ids))
+        self._gate, self._on_refused = gate, on_refused
+        self._admitted: tuple[pa.RecordBatch, Admission] | None = None
+        self.subscription_ids = subscription_ids
+        self.needs: Needs | None = None
+        self.invalid = invalid
+
+    @classmethod
+    def compile(
+        cls,
+        subscriptions: pa.Table,
+        schema: pa.Schema | None = None,
+        *,
+        gate: Gate | None = None,
+        sample: pa.RecordBatch | None = None,
+        on_invalid: OnInvalid = "raise",
+        prefilter: Sifting = "rarest-bit",
+        on_refused: OnRefused | None = None,
+    ) -> SealedMatcher:
+        """Compile a table of `subscription_id` and a sealed `where`, in bytes or as text.
+
+        schema: is not needed; it is there since other matchers have one.
+        sample: some sealed events, by which the rarest bit of each clause is chosen.
+        on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
+        prefilter: how clauses are discarded by their filters; only what a match costs depends on
+            it: "rarest-bit", "paper" or None.
+        """
+        del schema
+        ids = checked_ids(subscriptions)
+        blocks, problems = _usable(_sealed(subscriptions))
+        told = {row: SubscriptionError(problem, "") for row, problem in sorted(problems.items())}
+        errors = named_errors(told, ids)
+        if errors and on_invalid == "raise":
+            raise InvalidSubscriptions(errors)
+        filters = _sample_filters(blocks, sample)
+        groups = tuple(
+            ClauseGroup.of(block, block.owner, prefilter, filters.get(_sized(block)))
+            for block in blocks
+        )
+        none = np.zeros(0, np.int32)
+        return cls(groups, none, ids, errors, gate=gate, on_refused=on_refused)
+
+    @classmethod
+    def from_clauses(
+        cls,
+        clauses: ClauseTable,
+        subscription_ids: pa.Array,
+        *,
+        gate: Gate | None = None,
+        prefilter: Sifting = "rarest-bit",
+        on_refused: OnRefused | None = None,
+    ) -> SealedMatcher:
+        """Compile clauses as brokers know them: see `broker_clauses`.
+
+        A clause without a predicate is true of every event.
+        """
+        blocks, problems = _usable(sealed_bytes_of(clauses))
+        for problem in problems.values():
+            raise ConfidentialError(f"a broker's clause is no sealed one: {problem}")
+        owners = np.repeat(clauses.owner, np.diff(clauses.starts))
+        order = np.argsort(clauses.members, kind="stable")
+        counts = np.bincount(clauses.members, minlength=len(clauses.predicates))
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        groups = []
+        for block in blocks:
+            places, ends = places_of(starts, block.owner.astype(np.int64))
+            repeated = np.repeat(np.arange(len(block.owner)), np.diff(ends))
+            links = owners[order][places]
+            groups.append(ClauseGroup.of(_repeated(block, repeated), links, prefilter, None))
+        everything = clauses.owner[np.diff(clauses.starts) == 0]
+        return cls(tuple(groups), everything, subscription_ids, gate=gate, on_refused=on_refused)
+
+    def __len__(self) -> int:
+        return len(self.subscription_ids)
+
+    def match(self, batch: pa.RecordBatch) -> SealedMatches:
+        """Which rows of a batch of sealed events may satisfy which links."""
+        compared = checked(batch)
+        admission = self._admit(batch)
+        found, problems = self._found(compared, admission.rows)
+        refused = _by_row(admission.refused, _refusals(problems, batch))
+        if refused and self._on_refused is not None:
+            self._on_refused(refused)
+        rows, links = in_row_order(found.pairs, batch.num_rows, self._several)
+        counts = found.inspected, found.tests, found.products
+        report = SealedMatchReport(batch.num_rows, len(rows), found.inspected, 0, *counts)
+        return SealedMatches(rows, links, report, refused)
+
+    def candidates(self, batch: pa.RecordBatch) -> SealedCandidates:
+        """The same: there is nothing that models could decide."""
+        found = self.match(batch)
+        return SealedCandidates(found.rows, found.links, found.report, found.refused)
+
+    def _admit(self, batch: pa.RecordBatch) -> Admission:
+        """Ask the gate; who asks again about the same batch is no replay."""
+        if self._gate is None:
+            return Admission(np.arange(batch.num_rows, dtype=np.int32), ())
+        if self._admitted is None or self._admitted[0] is not batch:
+            self._admitted = batch, self._gate.admit(batch)
+        return self._admitted[1]
+
+    def _found(self, batch: pa.RecordBatch, rows: Int32s) -> tuple[Found, dict[int, str]]:
+        """Pairs of row and link, some more than once, and what is wrong with rows."""
+        problems = dict.fromkeys(without_key(batch, rows).tolist(), "its topic or epoch is missing")
+        found = []
+        for key, some in by_key(batch, rows):
+            for begin in range(0, len(some), ROWS_AT_A_TIME):
+                part, wrong = self._slice(batch, key, some[begin : begin + ROWS_AT_A_TIME])
+                found.append(part)
+                problems |= wrong
+        good = rows[~np.isin(rows, list(problems))] if problems else rows
+        found.append(self._of_everything(good))
+        return total(found), problems
+
+    def _slice(self, batch: pa.RecordBatch, key: Key, rows: Int32s) -> tuple[Found, dict[int, str]]:
+        """What rows of one topic and epoch find; wrong is what fits no group of these."""
+        found, wrong = [], []
+        for group in self._by_key.get(key, ()):
+            parts, problems = parts_of(batch, rows, group.bits, group.dimensions)
+            found.append(group.find(parts))
+            wrong.append(problems)
+        everywhere = set(rows.tolist()).intersection(*wrong) if wrong else set()
+        return total(found), {row: wrong[0][row] for row in sorted(everywhere)}
+
+    def _of_everything(self, rows: Int32s) -> Found:
+        """The links that every event satisfies."""
+        links = self._everything
+        pairs = np.stack([np.repeat(rows, len(links)), np.tile(links, len(rows))], axis=1)
+        return Found(pairs.astype(np.int32), 0, 0, 0)
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of sealed events that are compared; a gate reads all."""
+        types = {"topic": pa.string(), "epoch": pa.int64()}
+        return [Column((name,), types.get(name, pa.binary())) for name in COMPARED]
+
+    @property
+    def tests_columns(self) -> bool:
+        """Events are always looked at."""
+        return True
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all clauses, their prefilters and the subscriptions' ids."""
+        arrays = [array for group in self._groups for array in group.arrays]
+        return sum(array.nbytes for array in arrays) + int(self.subscription_ids.nbytes)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the matcher to a folder that `load` can map into memory; the gate stays here."""
+        storage.save(Path(folder), self._groups, self._everything, self.subscription_ids)
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | PathLike[str],
+        *,
+        gate: Gate | None = None,
+        on_refused: OnRefused | None = None,
+    ) -> SealedMatcher:
+        """Map a saved matcher into memory; processes that do so share one copy."""
+        return cls(*storage.load(Path(folder)), gate=gate, on_refused=on_refused)
+
+
+def _sealed(subscriptions: pa.Table) -> pa.ChunkedArray:
+    """The column of sealed clauses."""
+    where = subscriptions["where"]
+    is_bytes = pa.types.is_binary(where.type) or pa.types.is_large_binary(where.type)
+    if not (is_bytes or is_text(where.type) or pa.types.is_null(where.type)):
+        raise SubscriptionTableError(
+            f"the column 'where' of sealed subscriptions is BINARY or STRING, not "
+            f"{sql_type(where.type)}"
+        )
+    return where if not pa.types.is_null(where.type) else where.cast(pa.binary())
+
+
+def _usable(wheres: pa.Array | pa.ChunkedArray) -> tuple[list[ClauseBlock], dict[int, str]]:
+    """The clauses of subscriptions, and what is wrong with others; those have no clauses."""
+    blocks, problems = unpack_all(wheres)
+    for block in blocks:
+        problem = misfit(block)
+        if problem is not None:
+            problems |= dict.fromkeys(block.owner.tolist(), problem)
+    kept = [~np.isin(block.owner, list(problems)) for block in blocks]
+    left = [
+        block if whole.all() else _repeated(block, np.flatnonzero(whole))
+        for block, whole in zip(blocks, kept, strict=True)
+    ]
+    return [block for block in left if len(block)], problems
+
+
+def _sized(block: ClauseBlock) -> tuple[str, int, int, int]:
+    return block.topic, block.epoch, 64 * block.filters.shape[1], block.vectors.shape[1]
+
+
+def _sample_filters(
+    blocks: list[ClauseBlock], sample: pa.RecordBatch | None
+) -> Mapping[tuple[str, int, int, int], Words]:
+    """By topic, epoch and sizes: the filters of sample events."""
+    if sample is None or not sample.num_rows:
+        return {}
+    compared, found = checked(sample), {}
+    keys = dict(by_key(compared, np.arange(sample.num_rows, dtype=np.int32)))
+    for block in blocks:
+        sized = _sized(block)
+        if sized[:2] in keys:
+            parts, _ = parts_of(compared, keys[sized[:2]], *sized[2:])
+            found[sized] = parts.filters
+    return found
+
+
+def _repeated(block: ClauseBlock, chosen: Int64s) -> ClauseBlock:
+    """The chosen clauses of a block, some of them several times."""
+    tokens, token_starts = places_of(block.token_starts, chosen)
+    vectors, vector_starts = places_of(block.vector_starts, chosen)
+    return ClauseBlock(
+        block.topic,
+        block.epoch,
+        block.owner[chosen],
+        block.filters[chosen],
+        token_starts,
+        block.tokens[tokens],
+        vector_starts,
+        block.vectors[vectors],
+    )
+
+
+def _several(groups: tuple[ClauseGroup, ...], everything: Int32s, links: int) -> Bools:
+    """By link: whether several clauses lead to it; nothing if that is so of none."""
+    leading = np.concatenate([everything, *(group.links for group in groups)])
+    several = np.bincount(leading, minlength=links) > 1
+    return several if several.any() else np.zeros(0, bool)
+
+
+def _refusals(problems: Mapping[int, str], batch: pa.RecordBatch) -> tuple[Refusal, ...]:
+    ids = batch.column("event_id") if "event_id" in batch.schema.names else None
+    return tuple(
+        Refusal(row, None if ids is None else ids[row].as_py(), TruncatedEvent(problem))
+        for row, problem in problems.items()
+    )
+
+
+def _by_row(*refused: tuple[Refusal, ...]) -> tuple[Refusal, ...]:
+    return tuple(sorted((one for some in refused for one in some), key=lambda one: one.row))
