@@ -1,11 +1,12 @@
 """Match a stream of events against very many standing subscriptions.
 
     matches = caddis.match(events, subscriptions, models=[...])
+    matches = caddis.match(sealed_events, sealed_subscriptions, sealed=True)
     channels = caddis.topics_to_channels(interests, rates, channels=20)
 
 `concept` makes a model of a Python function; `caddis.models` has others. `Matcher` is the same
-without Spark and without models. All are imported when they are first used, so that the command
-line answers at once.
+without Spark and without models. `caddis.confidential` seals events and subscriptions. All are
+imported when they are first used, so that the command line answers at once.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 from caddis import errors
 
 if TYPE_CHECKING:
-    from caddis import models
+    from caddis import confidential, models
     from caddis.matching import Matcher, Matches
     from caddis.models import concept
     from caddis.pipeline import (
         ClusteringReport,
         MatchResult,
         ModelReport,
+        SealedReport,
         SubscriptionStore,
         match,
         topics_to_channels,
@@ -36,8 +38,10 @@ __all__ = [
     "Matcher",
     "Matches",
     "ModelReport",
+    "SealedReport",
     "SubscriptionStore",
     "concept",
+    "confidential",
     "errors",
     "match",
     "models",
@@ -55,6 +59,7 @@ _HOMES = {
     "Matches": "caddis.matching",
     "MatchResult": "caddis.pipeline",
     "ModelReport": "caddis.pipeline",
+    "SealedReport": "caddis.pipeline",
     "SubscriptionStore": "caddis.pipeline",
     "concept": "caddis.models",
     "match": "caddis.pipeline",
@@ -63,8 +68,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "models":
-        return import_module("caddis.models")
+    if name in ("confidential", "models"):
+        return import_module(f"caddis.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'caddis' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

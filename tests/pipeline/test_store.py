@@ -26,7 +26,8 @@ import caddis
 from caddis import Matcher, SubscriptionStore
 from caddis.errors import IndexFolderError, InvalidSubscriptions, SubscriptionTableError
 from caddis.pipeline.folders import KEPT_VERSIONS
-from caddis.pipeline.store import MERGE_RATIO, StoreReader
+from caddis.pipeline.store import MERGE_RATIO
+from caddis.pipeline.store_reader import StoreReader
 
 SPAWN = multiprocessing.get_context("spawn")
 SCHEMA = pa.schema([("city", pa.string()), ("price", pa.int32()), ("tags", pa.list_(pa.string()))])

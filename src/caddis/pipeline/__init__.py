@@ -5,6 +5,7 @@
 
 from caddis.pipeline.matching import MatchResult, match
 from caddis.pipeline.model_reports import ModelReport, ModelUse
+from caddis.pipeline.sealed_reports import SealedReport
 from caddis.pipeline.store import SubscriptionStore
 from caddis.pipeline.topics import topics_to_channels
 from caddis.pipeline.topics_reports import ClusteringReport, WaveReport
@@ -14,6 +15,7 @@ __all__ = [
     "MatchResult",
     "ModelReport",
     "ModelUse",
+    "SealedReport",
     "SubscriptionStore",
     "WaveReport",
     "match",

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, overload
+from typing import Literal, NamedTuple, TypeAlias, TypeVar, overload
 from uuid import uuid4
 
 import pyarrow as pa
@@ -37,7 +37,15 @@ from caddis.pipeline.model_folder import ModelFolder
 from caddis.pipeline.model_reader import OnError
 from caddis.pipeline.model_reports import ModelReport
 from caddis.pipeline.schemas import arrow_schema, session_timezone, spark_type
-from caddis.pipeline.store import SubscriptionStore
+from caddis.pipeline.sealed_folder import Sealed
+from caddis.pipeline.sealed_matching import (
+    DirectoryOrPath,
+    check_kind,
+    sealed_columns,
+    sealed_means,
+)
+from caddis.pipeline.sealed_reports import SealedReport
+from caddis.pipeline.store import SubscriptionStore, check_without_models
 from caddis.pipeline.worker import MatchOperator, Models
 
 Subscriptions: TypeAlias = "DataFrame | pa.Table | SubscriptionStore"
@@ -64,7 +72,9 @@ def match(
     policy: str = ...,
     on_error: OnError = ...,
     statistics: str | PathLike[str] | None = ...,
-    report: ModelReport | None = ...,
+    report: ModelReport | SealedReport | None = ...,
+    sealed: bool = ...,
+    directory: DirectoryOrPath | None = ...,
 ) -> DataFrame: ...
 
 
@@ -80,7 +90,9 @@ def match(
     policy: str = ...,
     on_error: OnError = ...,
     statistics: str | PathLike[str] | None = ...,
-    report: ModelReport | None = ...,
+    report: ModelReport | SealedReport | None = ...,
+    sealed: bool = ...,
+    directory: DirectoryOrPath | None = ...,
 ) -> MatchResult: ...
 
 
@@ -95,7 +107,9 @@ def match(
     policy: str = DEFAULT,
     on_error: OnError = "unknown",
     statistics: str | PathLike[str] | None = None,
-    report: ModelReport | None = None,
+    report: ModelReport | SealedReport | None = None,
+    sealed: bool = False,
+    directory: DirectoryOrPath | None = None,
 ) -> DataFrame | MatchResult:
     """Which event matches which subscription, as Spark SQL would decide each WHERE clause.
 
@@ -111,31 +125,67 @@ def match(
         "raise", which stops the job and names the model and the event.
     statistics: a file with what models were seen to cost and answer; it is read if it exists, and
         kept up to date. All workers must see it.
-    report: what the models did, once a job has run.
+    report: what the models did, once a job has run; a SealedReport tells what was refused of
+        sealed events.
+    sealed: whether events and subscriptions are sealed. Workers need no key: what they find is
+        what the plain subscriptions match and a little more, which the subscriber's own check
+        drops when it opens the events. No model can read sealed events.
+    directory: of a key authority, or its file, which every task reads anew: then only events are
+        matched that a registered publisher signed in an accepted epoch, and each once a task. An
+        event that is replayed in another task is refused by whoever opens it. Without a directory
+        all are matched whose parts have the right sizes. Events that are refused never stop the
+        others.
     """
     _check_key(events, event_key)
+    if directory is not None and not sealed:
+        raise EventError("a directory tells about sealed events; match them with sealed=True")
     warm_up()
     catalogue, policy = Catalogue(models), policy_named(policy).name
     if on_error not in ("unknown", "raise"):
         raise ModelError(f"on_error is 'unknown' or 'raise', not {on_error!r}")
-    store, errors = _store(events, subscriptions, catalogue, on_invalid, index_dir)
+    if sealed:
+        check_without_models(models)
+        columns = sealed_columns(events, event_key, directory)
+    store, errors = _store(events, subscriptions, catalogue, on_invalid, index_dir, sealed)
     follow = events.isStreaming and isinstance(subscriptions, SubscriptionStore)
     version = None if follow else store.version
     id_type = spark_type(store.id_type)
-    known = [column for column in store.columns(version) if column in events.columns]
-    columns = tuple(dict.fromkeys([event_key, *known]))
+    means: Models | Sealed | None
+    if sealed:
+        means = sealed_means(store, directory, follow, _of_kind(report, SealedReport))
+    else:
+        columns = _columns(events, event_key, store, version)
+        told = _of_kind(report, ModelReport)
+        means = _shipped(store, catalogue, follow, policy, on_error, statistics, told)
     schema = StructType(
         [
             StructField(event_key, events.schema[event_key].dataType, nullable=False),
             StructField("subscription_id", id_type, nullable=False),
         ]
     )
-    used = _shipped(store, catalogue, follow, policy, on_error, statistics, report)
-    operator = MatchOperator(str(store.path), event_key, columns, version, used)
+    operator = MatchOperator(str(store.path), event_key, columns, version, means)
     matches = _plainly_named(events, columns).mapInArrow(operator, schema)
     if on_invalid == "raise":
         return matches
     return MatchResult(matches, _report(events, errors, id_type))
+
+
+R = TypeVar("R", ModelReport, SealedReport)
+
+
+def _of_kind(report: ModelReport | SealedReport | None, kind: type[R]) -> R | None:
+    """The report, if it is one of this match."""
+    if report is None or isinstance(report, kind):
+        return report
+    raise EventError(f"the report of this match is a {kind.__name__}, not {type(report).__name__}")
+
+
+def _columns(
+    events: DataFrame, event_key: str, store: SubscriptionStore, version: str | None
+) -> tuple[str, ...]:
+    """The columns that plain matching reads."""
+    known = [column for column in store.columns(version) if column in events.columns]
+    return tuple(dict.fromkeys([event_key, *known]))
 
 
 def _plainly_named(events: DataFrame, columns: tuple[str, ...]) -> DataFrame:
@@ -161,14 +211,20 @@ def _store(
     catalogue: Catalogue,
     on_invalid: OnInvalid,
     index_dir: str | PathLike[str] | None,
+    sealed: bool,
 ) -> tuple[SubscriptionStore, tuple[SubscriptionError, ...]]:
     """A store that holds the subscriptions, and what is wrong with the others."""
     if isinstance(subscriptions, SubscriptionStore):
+        check_kind(subscriptions, sealed=sealed)
+        if sealed:
+            return subscriptions, ()
         _check_fits(subscriptions, events)
         catalogue.check(subscriptions.schema)
         return subscriptions, ()
     table = _collected(subscriptions) if isinstance(subscriptions, DataFrame) else subscriptions
-    store = SubscriptionStore.create(_new_folder(index_dir), events, models=catalogue.models)
+    store = SubscriptionStore.create(
+        _new_folder(index_dir), events, models=catalogue.models, sealed=sealed
+    )
     return store, store.add(table, on_invalid=on_invalid)
 
 

@@ -13,7 +13,7 @@ from caddis.arrays import Int32s
 from caddis.models import AnswerCache, Asker, Tally
 from caddis.ordering import Executor, Outcome, policy_named
 from caddis.pipeline.model_folder import KEPT_PROBLEMS, KeyedProblem, ModelFolder
-from caddis.pipeline.store import StoreReader
+from caddis.pipeline.store_reader import StoreReader
 
 OnError = Literal["unknown", "raise"]
 

@@ -1,4 +1,4 @@
-"""Subscriptions that come and go: `SubscriptionStore`, and how workers follow it.
+"""Subscriptions that come and go: `SubscriptionStore`.
 
 A store is a log of immutable segments, each a compiled Matcher. Adding a subscription to a million
 compiles one; small segments are merged into larger ones, so that their number stays logarithmic
@@ -18,14 +18,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from caddis.arrays import Bools, Int32s
-from caddis.errors import IndexFolderError, SubscriptionError, SubscriptionTableError
+from caddis.arrays import Int32s
+from caddis.errors import (
+    EventError,
+    IndexFolderError,
+    ModelError,
+    SubscriptionError,
+    SubscriptionTableError,
+)
 from caddis.language import Concept, Vocabulary
-from caddis.matching import Matcher, OnInvalid
+from caddis.matching import LinkMatcher, OnInvalid
 from caddis.models import Catalogue, Model
 from caddis.ordering import Demand
 from caddis.pipeline.folders import Version, VersionFolder
 from caddis.pipeline.schemas import arrow_schema, session_timezone
+from caddis.pipeline.segments import PlainSegments, SealedSegments, Segments, load_segment
+from caddis.pipeline.store_reader import StoreReader
 
 FORMAT = 1
 TEXTS = "subscriptions.arrow"
@@ -50,6 +58,7 @@ class SubscriptionStore:
         try:
             settings = json.loads((self.path / "store.json").read_text())
             found, self.timezone = settings["format"], str(settings["timezone"])
+            self.sealed = bool(settings.get("sealed", False))
             schema = (self.path / "events.schema").read_bytes()
             self.schema: pa.Schema = pa.ipc.read_schema(pa.py_buffer(schema))
         except OSError:
@@ -65,28 +74,33 @@ class SubscriptionStore:
     def create(
         cls,
         path: str | PathLike[str],
-        events: pa.Schema | DataFrame,
+        events: pa.Schema | DataFrame | None = None,
         *,
         timezone: str = "UTC",
         models: Sequence[Model] = (),
+        sealed: bool = False,
     ) -> SubscriptionStore:
         """A new, empty store for events like these. An existing store is not overwritten.
 
         events: a DataFrame, batch or streaming, whose session's time zone is taken over; or an
             Arrow schema, with the time zone in which dates and times without one are read.
         models: those whose concepts subscriptions may call; their names are kept, not the models.
+        sealed: whether subscriptions and events are sealed; events are then all alike, and need
+            not be given.
         """
         root = Path(path).absolute()
         if (root / "CURRENT").exists():
             raise IndexFolderError(f"{root} is a subscription store already; open it instead")
+        if sealed:
+            check_without_models(models)
         if isinstance(events, DataFrame):
             timezone = session_timezone(events)
-            events = arrow_schema(events.schema, timezone)
+        schema = SealedSegments().schema if sealed else _schema_of(events, timezone)
         catalogue = Catalogue(models)
-        catalogue.check(events)
+        catalogue.check(schema)
         (root / "segments").mkdir(parents=True)
-        (root / "events.schema").write_bytes(events.serialize().to_pybytes())
-        _write_settings(root, timezone, catalogue.vocabulary_for(events))
+        (root / "events.schema").write_bytes(schema.serialize().to_pybytes())
+        _write_settings(root, timezone, catalogue.vocabulary_for(schema), sealed)
         VersionFolder(root).publish((), {})
         return cls(root)
 
@@ -108,11 +122,13 @@ class SubscriptionStore:
 
     def allow(self, models: Sequence[Model]) -> None:
         """Let subscriptions call the concepts of these models, too."""
+        if self.sealed:
+            check_without_models(models)
         catalogue = Catalogue(models)
         catalogue.check(self.schema)
         with self._folder.writing():
             pairs = [*self.vocabulary.pairs, *catalogue.vocabulary_for(self.schema).pairs]
-            _write_settings(self.path, self.timezone, Vocabulary.of(pairs))
+            _write_settings(self.path, self.timezone, Vocabulary.of(pairs), self.sealed)
 
     def __len__(self) -> int:
         version = self._folder.current()
@@ -121,9 +137,8 @@ class SubscriptionStore:
     def subscriptions(self) -> pa.Table:
         """All current subscriptions, with their WHERE texts."""
         version = self._folder.current()
-        empty = pa.table(
-            {"subscription_id": pa.array([], self.id_type), "where": pa.array([], pa.string())}
-        )
+        types = {"subscription_id": self.id_type, "where": self._segments.where_type}
+        empty = pa.schema(types.items()).empty_table()
         return pa.concat_tables([empty, *(self._live(version, s) for s in version.segments)])
 
     def add(
@@ -137,14 +152,7 @@ class SubscriptionStore:
 
         With on_invalid="report" the bad ones are returned and change nothing; the good are added.
         """
-        matcher = Matcher.compile(
-            subscriptions,
-            self.schema,
-            timezone=self.timezone,
-            sample=sample,
-            on_invalid=on_invalid,
-            concepts=self.vocabulary,
-        )
+        matcher = self._segments.compile(subscriptions, sample, on_invalid)
         ids = matcher.subscription_ids
         bad = _places(ids, [error.subscription_id for error in matcher.invalid])
         with self._folder.writing():
@@ -175,15 +183,14 @@ class SubscriptionStore:
             return [field.name for field in self.schema]
         used = set()
         for segment in self._folder.version(version_name).segments:
-            used |= {
-                column.path[0] for column in Matcher.load(self._folder.segment(segment)).columns
-            }
+            matcher = load_segment(self._folder.segment(segment))
+            used |= {column.path[0] for column in matcher.columns}
         return [field.name for field in self.schema if field.name in used]
 
     def has_needs(self) -> bool:
         """Whether a clause of the current version asks for models, be it alive or not."""
         segments = self._folder.current().segments
-        return any(Matcher.load(self._folder.segment(one)).needs is not None for one in segments)
+        return any(load_segment(self._folder.segment(one)).needs is not None for one in segments)
 
     def concepts(self) -> tuple[Concept, ...]:
         """The concepts that current subscriptions call."""
@@ -202,17 +209,21 @@ class SubscriptionStore:
             total += sizes[kept]
         if kept < len(segments) - 1:
             table = pa.concat_tables([self._live(draft, segment) for segment in segments[kept:]])
-            matcher = Matcher.compile(
-                table, self.schema, timezone=self.timezone, concepts=self.vocabulary
-            )
+            matcher = self._segments.compile(table, None, "raise")
             segments = (*segments[:kept], self._write(matcher, table))
         self._folder.publish(segments, {s: links for s, links in removed.items() if s in segments})
 
-    def _write(self, matcher: Matcher, subscriptions: pa.Table) -> str:
+    @property
+    def _segments(self) -> Segments:
+        if self.sealed:
+            return SealedSegments()
+        return PlainSegments(self.schema, self.timezone, self.vocabulary)
+
+    def _write(self, matcher: LinkMatcher, subscriptions: pa.Table) -> str:
         name = self._folder.new_segment()
         folder = self._folder.segment(name)
         matcher.save(folder)
-        where = subscriptions["where"].cast(pa.string())
+        where = self._segments.wheres(subscriptions)
         table = pa.table({"subscription_id": matcher.subscription_ids, "where": where})
         with (
             pa.OSFile(str(folder / TEXTS), "wb") as sink,
@@ -257,69 +268,25 @@ class SubscriptionStore:
             )
 
 
-class StoreReader:
-    """Matches batches against a version of a store; keeps its segments loaded."""
-
-    def __init__(self, path: Path) -> None:
-        self._folder = VersionFolder(path)
-        self._version: Version | None = None
-        self._segments: dict[str, Matcher] = {}
-
-    def use(self, version_name: str | None) -> None:
-        """Turn to a version, or to the current one; what is loaded already stays."""
-        name = version_name or self._folder.current_name
-        if self._version is not None and self._version.name == name:
-            return
-        try:
-            self._load(self._folder.version(name))
-        except IndexFolderError:
-            if version_name or self._folder.current_name == name:
-                raise
-            self.use(None)
-
-    def _load(self, version: Version) -> None:
-        loaded = {name: self._segments[name] for name in version.segments if name in self._segments}
-        for name in version.segments:
-            if name not in loaded:
-                loaded[name] = Matcher.load(self._folder.segment(name))
-        self._segments = {name: loaded[name] for name in version.segments}
-        self._version = version
-
-    @property
-    def parts(self) -> list[tuple[Matcher, Bools | None]]:
-        """The segments of the version in use, each with which of its links are alive, or None
-        if all are.
-        """
-        assert self._version is not None
-        found: list[tuple[Matcher, Bools | None]] = []
-        for segment, matcher in self._segments.items():
-            dead = self._version.removed.get(segment)
-            alive = None if dead is None else np.ones(len(matcher), bool)
-            if alive is not None:
-                alive[dead] = False
-            found.append((matcher, alive))
-        return found
-
-    @property
-    def version(self) -> str | None:
-        """The name of the version in use."""
-        return None if self._version is None else self._version.name
-
-    def match(self, batch: pa.RecordBatch) -> list[tuple[Int32s, pa.Array]]:
-        """Rows and the ids of the subscriptions they match, segment by segment."""
-        found = []
-        for matcher, alive in self.parts:
-            matches = matcher.match(batch)
-            rows, links = matches.rows, matches.links
-            if alive is not None:
-                rows, links = rows[alive[links]], links[alive[links]]
-            if len(rows):
-                found.append((rows, matcher.subscription_ids.take(pa.array(links))))
-        return found
+def check_without_models(models: Sequence[Model]) -> None:
+    """Refuse models where events are sealed."""
+    if models:
+        raise ModelError(
+            "models cannot read sealed events; let publishers run them, and publish what they "
+            "answer as a column"
+        )
 
 
-def _write_settings(root: Path, timezone: str, vocabulary: Vocabulary) -> None:
+def _schema_of(events: pa.Schema | DataFrame | None, timezone: str) -> pa.Schema:
+    if events is None:
+        raise EventError("a store needs the events' schema, unless they are sealed")
+    return arrow_schema(events.schema, timezone) if isinstance(events, DataFrame) else events
+
+
+def _write_settings(root: Path, timezone: str, vocabulary: Vocabulary, sealed: bool) -> None:
     settings = {"format": FORMAT, "timezone": timezone, "concepts": vocabulary.pairs}
+    if sealed:
+        settings["sealed"] = True
     unfinished = root / "store.json.new"
     unfinished.write_text(json.dumps(settings))
     unfinished.replace(root / "store.json")

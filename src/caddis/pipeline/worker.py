@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +18,11 @@ import pyarrow.compute as pc
 from caddis.arrays import Int32s
 from caddis.errors import EventError
 from caddis.pipeline.model_reader import ModelReader, OnError
-from caddis.pipeline.store import StoreReader
+from caddis.pipeline.sealed_folder import Sealed
+from caddis.pipeline.store_reader import StoreReader
+
+if TYPE_CHECKING:
+    from caddis.pipeline.sealed_reader import SealedReader
 
 ROWS_AT_A_TIME = 32_768
 BYTES_AT_A_TIME = 64 << 20
@@ -49,39 +54,52 @@ class MatchOperator:
     columns: the names of the columns that arrive; Spark's own names for them are plain.
     version: the version to match with; None to turn to the current one at each task, which is
     how a streaming match follows new versions without a restart.
-    models: None if no subscription can call one.
+    means: what it takes beside the subscriptions: models, or what sealed events are checked by;
+        None for plain events, if no subscription can call a model.
     """
 
     store: str
     event_key: str
     columns: tuple[str, ...]
     version: str | None
-    models: Models | None = None
+    means: Models | Sealed | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The matches of one task's events."""
         store = _readers.setdefault(self.store, StoreReader(Path(self.store)))
-        if self.models is None:
+        if self.means is None:
             store.use(self.version)
-            yield from self._matches(batches, lambda batch, _: store.match(batch))
+            checked = KeyCheck(self.event_key)
+            yield from self._matches(batches, checked, lambda batch, _: store.match(batch))
             return
-        reader = _model_reader(self.store, self.models)
+        keys = None if isinstance(self.means, Sealed) else KeyCheck(self.event_key)
+        reader = self._reader(store, self.means)
         reader.begin(self.version)
-        yield from self._matches(batches, reader.match)
+        yield from self._matches(batches, keys, reader.match)
         reader.finish()
 
+    def _reader(self, store: StoreReader, means: Models | Sealed) -> ModelReader | SealedReader:
+        if not isinstance(means, Sealed):
+            return _model_reader(self.store, means)
+        # Who has no sealed events does without cryptography.
+        from caddis.pipeline.sealed_reader import SealedReader
+
+        return SealedReader(store, means)
+
     def _matches(
-        self, batches: Iterator[pa.RecordBatch], match: Matching
+        self, batches: Iterator[pa.RecordBatch], keys: KeyCheck | None, match: Matching
     ) -> Iterator[pa.RecordBatch]:
-        keys = KeyCheck(self.event_key)
+        """The matches of batches; no check of keys where a bad one must not stop the others."""
         for arrived in joined(batches):
             batch = arrived.rename_columns(list(self.columns))
             key = batch.column(self.event_key)
-            keys.see(key)
+            if keys is not None:
+                keys.see(key)
             for rows, ids in match(batch, key):
                 found = {self.event_key: key.take(pa.array(rows)), "subscription_id": ids}
                 yield pa.record_batch(found)
-        keys.finish()
+        if keys is not None:
+            keys.finish()
 
 
 def _model_reader(store: str, models: Models) -> ModelReader:

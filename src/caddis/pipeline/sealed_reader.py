@@ -1,0 +1,98 @@
+"""Matches a worker's sealed events against a store; the worker has no key.
+
+If there is a directory, a gate admits each event first. Every task has a gate of its own, so that
+a task that runs again refuses nothing that it admitted before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Int32s
+from caddis.confidential.directory import Directory
+from caddis.confidential.gate import Admission, Gate, Refusal
+from caddis.confidential.matcher import SealedMatcher, SealedMatchReport
+from caddis.errors import TruncatedEvent
+from caddis.pipeline.sealed_folder import KEPT_REFUSED, RefusedEvent, Sealed, SealedFolder
+from caddis.pipeline.sealed_reports import EVENTS, INSPECTED, PRODUCTS, TESTS
+from caddis.pipeline.store_reader import StoreReader, alive_pairs
+
+
+class SealedReader:
+    """One task: `begin`, `match` its batches, `finish`."""
+
+    def __init__(self, store: StoreReader, sealed: Sealed) -> None:
+        self._store, self._sealed = store, sealed
+        self._gate: Gate | None = None
+        self._counts: Counter[str] = Counter()
+        self._refused: list[RefusedEvent] = []
+
+    def begin(self, version: str | None) -> None:
+        """Turn to a version, or to the current one, and to the directory as it is now."""
+        self._store.use(version)
+        if self._sealed.directory is not None:
+            path = Path(self._sealed.directory)
+            self._gate = Gate(Directory.read(path, self._sealed.authority))
+
+    def match(self, batch: pa.RecordBatch, keys: pa.Array) -> list[tuple[Int32s, pa.Array]]:
+        """Rows and the ids of the subscriptions they may match, segment by segment."""
+        admission = self._admitted(batch, keys)
+        refused = {one.row: one for one in admission.refused}
+        whole = len(admission.rows) == batch.num_rows
+        admitted = batch if whole else batch.take(pa.array(admission.rows))
+        found = []
+        for matcher, alive in self._store.parts:
+            matches = cast(SealedMatcher, matcher).match(admitted)
+            for one in matches.refused:
+                row = int(admission.rows[one.row])
+                refused.setdefault(row, Refusal(row, one.event_id, one.error))
+            self._count(matches.report)
+            rows, ids = alive_pairs(matcher, alive, matches)
+            if len(rows):
+                found.append((admission.rows[rows], ids))
+        self._counts[EVENTS] += batch.num_rows
+        self._tell(refused.values(), batch)
+        return found
+
+    def finish(self) -> None:
+        """Tell what was done and refused."""
+        SealedFolder(Path(self._sealed.folder)).add(self._counts, self._refused)
+        if self._refused and not self._sealed.reported:
+            first = self._refused[0]
+            warnings.warn(
+                f"sealed events were refused, such as {first.event_id!r} ({first.message}); "
+                "caddis.match(..., report=caddis.SealedReport()) tells which",
+                stacklevel=2,
+            )
+
+    def _admitted(self, batch: pa.RecordBatch, keys: pa.Array) -> Admission:
+        if self._gate is not None:
+            return self._gate.admit(batch)
+        missing = keys.is_null().to_numpy(zero_copy_only=False)
+        refused = [
+            Refusal(row, None, TruncatedEvent("its event_id is missing"))
+            for row in np.flatnonzero(missing).tolist()
+        ]
+        return Admission(np.flatnonzero(~missing).astype(np.int32), tuple(refused))
+
+    def _count(self, report: SealedMatchReport) -> None:
+        self._counts[INSPECTED] += report.inspected
+        self._counts[TESTS] += report.tests
+        self._counts[PRODUCTS] += report.products
+
+    def _tell(self, refused: Iterable[Refusal], batch: pa.RecordBatch) -> None:
+        publishers = batch.column("publisher").cast(pa.large_binary())
+        for one in refused:
+            kind = type(one.error).__name__
+            self._counts[kind] += 1
+            if len(self._refused) < KEPT_REFUSED:
+                name = publishers[one.row].as_py()
+                publisher = None if name is None else name.decode(errors="replace")
+                self._refused.append(RefusedEvent(one.event_id, publisher, kind, str(one.error)))
