@@ -1,6 +1,7 @@
 """Every kernel of sealed products against the plain version of what it says."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from caddis.arrays import Floats, Int64s
 from caddis.confidential import aspe
 from caddis.confidential.aspe import decide_all, norms
-from caddis.confidential.aspe_kernels import decide_pairs, product, rotate
+from caddis.confidential.aspe_kernels import decide_pairs, none_negative, product, rotate
 
 SEEDS = range(10)
 TOLERANCE = 1e-13
@@ -100,6 +101,21 @@ def test_a_product_is_within_the_bound_of_every_order_of_summation(size):
         left, right = rng.normal(size=(2, size)) * np.exp2(rng.integers(-20, 20, (2, size)))
         exact = math.fsum(left * right)
         assert abs(product(left, right) - exact) <= (size + 1) * 2.0**-53 * abs(left) @ abs(right)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_clauses_hold_where_none_of_their_products_is_negative(seed):
+    rng = np.random.default_rng(seed)
+    starts, _ = random_clauses(rng, 8)
+    products = rng.choice(
+        [0.0, 1.0, 2.0, -1e-300, math.nan], (6, starts[-1]), p=[0.3, 0.3, 0.2, 0.1, 0.1]
+    )
+    decided = np.zeros((6, 9), np.bool_)
+    none_negative(products, starts, decided[:, 1:])
+    spans = list(pairwise(starts))
+    expected = [[all(value >= 0 for value in row[a:b]) for a, b in spans] for row in products]
+    assert decided[:, 1:].tolist() == expected
+    assert not decided[:, 0].any()
 
 
 # -- rotations

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from caddis.arrays import Bools, Bytes, Floats, Int64s
-from caddis.confidential.aspe_kernels import rotate
+from caddis.confidential.aspe_kernels import none_negative, rotate
 from caddis.confidential.design import TopicDesign
 from caddis.confidential.secret_keys import MatchingKey, Randomness
 from caddis.errors import ConfidentialError
@@ -146,21 +146,22 @@ def decide_all(vectors: Floats, vector_starts: Int64s, points: Floats, tolerance
     Products that are no number, as of a damaged point, fulfil nothing. The tolerance is one more
     coordinate of both sides, so that BLAS adds it.
     """
-    decided = np.ones((len(points), len(vector_starts) - 1), np.bool_)
-    some = np.flatnonzero(np.diff(vector_starts))
-    firsts, lasts = vector_starts[some], vector_starts[some + 1]
+    count = len(vector_starts) - 1
+    decided = np.empty((len(points), count), np.bool_)
     longer = np.column_stack([points, tolerance * norms(points)])
-    begin = 0
-    while begin < len(some):
-        end = max(begin + 1, int(np.searchsorted(lasts, firsts[begin] + SLICE, "right")))
-        mine, places = vectors[firsts[begin] : lasts[end - 1]], firsts[begin:end] - firsts[begin]
-        mine = np.column_stack([mine, norms(mine)])
+    first = 0
+    while first < count:
+        most = vector_starts[first] + SLICE
+        last = max(first + 1, int(np.searchsorted(vector_starts, most, "right")) - 1)
+        starts = vector_starts[first : last + 1]
+        mine = vectors[starts[0] : starts[-1]]
+        turned = np.column_stack([mine, norms(mine)]).T
         for row in range(0, len(points), SLICE):
+            rows = slice(row, row + SLICE)
             with np.errstate(invalid="ignore", over="ignore"):
-                fulfilled = mine @ longer[row : row + SLICE].T >= 0
-            reduced = np.logical_and.reduceat(fulfilled, places, axis=0)
-            decided[row : row + SLICE, some[begin:end]] = reduced.T
-        begin = end
+                products = longer[rows] @ turned
+            none_negative(products, starts - starts[0], decided[rows, first:last])
+        first = last
     return decided
 
 

@@ -53,6 +53,17 @@ def decide_pairs(
 
 
 @njit(cache=True)
+def none_negative(products: Floats, starts: Int64s, decided: Bools) -> None:
+    """By row and clause: whether its products, from starts[c] to starts[c + 1], are 0 or above."""
+    for row in range(len(products)):
+        for clause in range(len(starts) - 1):
+            fulfilled = True
+            for vector in range(starts[clause], starts[clause + 1]):
+                fulfilled &= products[row, vector] >= 0
+            decided[row, clause] = fulfilled
+
+
+@njit(cache=True)
 def rotate(matrix: Floats, directions: Floats) -> None:
     """Multiply from the left, in place, by a random orthogonal matrix.
 
