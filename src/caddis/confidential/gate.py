@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from caddis.arrays import Int32s
 from caddis.confidential.directory import Directory
-from caddis.confidential.entitlements import Span, as_text, covers
+from caddis.confidential.entitlements import FIRST_EPOCH, Span, as_text, covers
 from caddis.confidential.replays import ReplayMemory
 from caddis.confidential.sealed_events import Header, signed_bytes
 from caddis.confidential.sealed_rows import (
@@ -67,6 +67,7 @@ class Gate:
     remember: whether events that were here before are refused; without it a gate has no state,
         and can be used on the same events again.
     memory: what was seen already, to share or to go on with.
+    past: whether what was genuine in an epoch that is over is admitted still: for readers.
     """
 
     def __init__(
@@ -75,8 +76,10 @@ class Gate:
         *,
         remember: bool = True,
         memory: ReplayMemory | None = None,
+        past: bool = False,
     ) -> None:
         self._directory = directory
+        self._past = past
         self._keys: dict[str, Ed25519PublicKey] = {}
         self._memory = ReplayMemory() if memory is None and remember else memory
 
@@ -142,16 +145,17 @@ class Gate:
             raise UnknownPublisher(f"{_named(header)}: this publisher is not registered")
         if topic not in directory.topics:
             raise UnknownPublisher(f"{_named(header)}: there is no topic {shown(topic)}")
-        if not directory.may_publish(name, topic):
+        if not (self._past or directory.may_publish(name, topic)):
             grants = directory.grants(name, topic)
             past = f"; it could in epochs {as_text(grants)}" if grants else ""
             raise UnknownPublisher(f"{_named(header)} may not publish on {shown(topic)}{past}")
 
     def _check_epoch(self, header: Header) -> None:
         topic = self._directory.topics[header.topic]
-        if header.epoch not in topic.accepted:
-            state = "is over" if header.epoch < topic.accepted_from else "has not begun"
-            accepted = as_text([Span(topic.accepted_from, topic.epoch)])
+        oldest = FIRST_EPOCH if self._past else topic.accepted_from
+        if not oldest <= header.epoch <= topic.epoch:
+            state = "is over" if header.epoch < oldest else "has not begun"
+            accepted = as_text([Span(oldest, topic.epoch)])
             raise WrongEpoch(
                 f"{_named(header)}: epoch {header.epoch} of {topic.name!r} {state}; accepted "
                 f"now: {accepted}"
@@ -196,7 +200,7 @@ class Gate:
 
     def _is_over(self, topic: str, epoch: int) -> bool:
         entry = self._directory.topics.get(topic)
-        return entry is None or epoch < entry.accepted_from
+        return not self._past and (entry is None or epoch < entry.accepted_from)
 
 
 def _named(header: Header) -> str:

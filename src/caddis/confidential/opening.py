@@ -1,0 +1,165 @@
+"""Subscribers open what reached them, and decide for themselves whether they had asked for it.
+
+Brokers are trusted with nothing: the reader checks each event as a broker's gate does, but by what
+the publisher was entitled to in the event's own epoch, and then opens its payload. What a broker
+passed on by a false positive ends at the last step, the plain Matcher on one's own subscriptions;
+so what is received is exactly what plain matching would have given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from caddis.arrays import Int32s
+from caddis.confidential.directory import Directory
+from caddis.confidential.gate import Gate, Refusal
+from caddis.confidential.key_rings import KeyRing
+from caddis.confidential.payloads import Payloads
+from caddis.confidential.sealed_events import NONCE_BYTES, Header, associated_data
+from caddis.confidential.sealed_rows import SealedRow, sealed_rows, shown
+from caddis.errors import SealedEventError, SubscriptionTableError, TamperedEvent
+from caddis.matching import Matcher
+from caddis.matching.subscription_tables import subscription_ids_of
+
+
+class TopicEvents(NamedTuple):
+    """Events of one topic as they were published, and their rows among the sealed ones."""
+
+    rows: Int32s
+    events: pa.RecordBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What could be opened of a batch: its rows, ascending, the events by topic, and the rest."""
+
+    rows: Int32s
+    events: Mapping[str, TopicEvents]
+    refused: tuple[Refusal, ...]
+
+
+class Opener:
+    """Opens sealed events with the keys of one subscriber.
+
+    remember: whether an event that was opened before is refused.
+    """
+
+    def __init__(self, ring: KeyRing, directory: Directory, *, remember: bool = True) -> None:
+        self._ring = ring
+        self._gate = Gate(directory, remember=remember, past=True)
+        self._ciphers: dict[tuple[str, int, str], AESGCM] = {}
+        self._payloads: dict[str, Payloads] = {}
+
+    def update(self, ring: KeyRing, directory: Directory) -> None:
+        """Go on with newer keys and a newer directory."""
+        self._gate.update(directory)
+        self._ring = ring
+
+    def open(self, batch: pa.RecordBatch) -> Opened:
+        """The events of a batch that are genuine and that the subscriber is entitled to."""
+        admission = self._gate.admit(batch)
+        refused = list(admission.refused)
+        opened: dict[str, tuple[list[int], list[pa.RecordBatch]]] = {}
+        admitted = sealed_rows(batch.take(pa.array(admission.rows)))
+        for row, event in zip(admission.rows.tolist(), admitted, strict=True):
+            assert isinstance(event, SealedRow)
+            try:
+                plain = self._opened(event)
+            except SealedEventError as error:
+                refused.append(Refusal(row, event.header.event_id, error))
+                continue
+            rows, events = opened.setdefault(event.header.topic, ([], []))
+            rows.append(row)
+            events.append(plain)
+        by_topic = {
+            topic: TopicEvents(np.array(rows, np.int32), self._payloads[topic].together(events))
+            for topic, (rows, events) in opened.items()
+        }
+        all_rows = [topic_events.rows for topic_events in by_topic.values()]
+        together = np.sort(np.concatenate([np.zeros(0, np.int32), *all_rows]))
+        return Opened(together, by_topic, tuple(sorted(refused, key=lambda one: one.row)))
+
+    def _opened(self, event: SealedRow) -> pa.RecordBatch:
+        header, payload = event.header, event.payload
+        cipher = self._cipher(header)
+        data = associated_data(header, event.routing)
+        try:
+            plain = cipher.decrypt(payload[:NONCE_BYTES], payload[NONCE_BYTES:], data)
+        except InvalidTag:
+            raise TamperedEvent(
+                f"event {shown(header.event_id)} of {shown(header.publisher)}: the seal of its "
+                "payload does not fit"
+            ) from None
+        return self._payloads[header.topic].read(plain)
+
+    def _cipher(self, header: Header) -> AESGCM:
+        """NotEntitled if the subscriber has no key of the event's epoch."""
+        named = header.topic, header.epoch, header.publisher
+        keys = self._ring.subscriber_keys(header.topic, header.epoch)
+        if named not in self._ciphers:
+            self._payloads[header.topic] = Payloads(keys.design)
+            secret = keys.content.sealing_key(header.publisher).secret
+            self._ciphers[named] = AESGCM(secret)
+        return self._ciphers[named]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """Which rows satisfy which of one's own subscriptions: pairs, rows ascending.
+
+    events: all that could be opened, whether it satisfies one or not.
+    """
+
+    rows: Int32s
+    subscription_ids: pa.Array
+    events: Mapping[str, TopicEvents]
+    refused: tuple[Refusal, ...]
+
+
+class Inbox:
+    """Where sealed events arrive: opens them, and runs the final check.
+
+    subscriptions: a table of `subscription_id`, `topic` and `where`, in plain text as they were
+        before they were sealed.
+    """
+
+    def __init__(self, ring: KeyRing, directory: Directory, subscriptions: pa.Table) -> None:
+        self._opener = Opener(ring, directory)
+        if "topic" not in subscriptions.column_names:
+            names = ", ".join(subscriptions.column_names)
+            raise SubscriptionTableError(f"these need a column 'topic'; they have {names}")
+        self._id_type = subscription_ids_of(subscriptions).type
+        self._matchers: dict[str, Matcher] = {}
+        for topic in subscriptions["topic"].unique().to_pylist():
+            mine = subscriptions.filter(pc.equal(subscriptions["topic"], topic))
+            design = ring.subscriber_keys(topic).design
+            self._matchers[topic] = Matcher.compile(mine, design.schema, timezone=design.timezone)
+
+    def update(self, ring: KeyRing, directory: Directory) -> None:
+        """Go on with newer keys and a newer directory."""
+        self._opener.update(ring, directory)
+
+    def receive(self, batch: pa.RecordBatch) -> Received:
+        """What one has asked for, of a batch of sealed events."""
+        opened = self._opener.open(batch)
+        rows = [np.zeros(0, np.int32)]
+        ids = [pa.array([], self._id_type)]
+        for topic, (of_batch, events) in opened.events.items():
+            if topic not in self._matchers:
+                continue
+            matcher = self._matchers[topic]
+            matches = matcher.match(events)
+            rows.append(of_batch[matches.rows])
+            ids.append(matcher.subscription_ids.take(pa.array(matches.links)))
+        together = np.concatenate(rows)
+        order = np.argsort(together, kind="stable")
+        found = pa.concat_arrays(ids).take(pa.array(order))
+        return Received(together[order], found, opened.events, opened.refused)
