@@ -8,6 +8,8 @@
 set -Eeuo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PWD/.venv/bin:$PATH"
+# Dozens of processes would each compile every module that it imports, and every test.
+unset PYTHONDONTWRITEBYTECODE
 
 heading=
 words=$(mktemp -d)
