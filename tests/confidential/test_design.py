@@ -96,4 +96,4 @@ def test_a_design_that_cannot_be_used_is_refused(change, problem):
 
 def test_ordered_texts_must_be_columns_of_texts():
     with pytest.raises(ConfidentialError, match="no string column is named price"):
-        TopicDesign.of("homes", SCHEMA, ordered_texts=["price"]).columns  # noqa: B018
+        TopicDesign.of("homes", SCHEMA, ordered_texts=["price"])

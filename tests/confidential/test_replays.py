@@ -1,9 +1,13 @@
 """What was seen stays seen: intervals against a plain set."""
 
+import json
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.confidential.replays import ReplayMemory, SeenNumbers
+from caddis.errors import ConfidentialError
 
 NUMBERS = st.lists(st.integers(0, 40) | st.integers(0, 2**63 - 1), max_size=80)
 
@@ -49,3 +53,21 @@ def test_runs_are_apart_and_bounded():
     assert memory.add(("pat", "homes", 2), 7, 0)
     assert memory.is_full(stream, 7)
     assert not memory.is_full(stream, 6)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2), st.integers(0, 30))))
+def test_a_memory_that_was_written_down_refuses_the_same(events):
+    memory = ReplayMemory()
+    for name, run, number in events:
+        memory.add((name, "homes", 1), run, number)
+    again = ReplayMemory.from_json(json.loads(json.dumps(memory.as_json())))
+    assert again == memory
+    assert not any(again.add((name, "homes", 1), run, number) for name, run, number in events)
+
+
+@pytest.mark.parametrize(
+    "plain", [{}, [1], [["a", "b", 1, 2, [[3, 2]]]], [["a", "b", 1, 2, [[1, 2], [3, 4]]]]]
+)
+def test_a_damaged_memory_is_refused(plain):
+    with pytest.raises(ConfidentialError, match="no memory of events"):
+        ReplayMemory.from_json(plain)

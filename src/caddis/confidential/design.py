@@ -95,6 +95,7 @@ class TopicDesign:
             raise ConfidentialError(f"between 1 and {MOST_HASHES} hashes, not {self.hashes}")
         if self.padding < 0 or self.padding % 2:
             raise ConfidentialError(f"padding is an even number from 0 on, not {self.padding}")
+        _columns_of(self.schema, frozenset(self.ordered_texts))
 
     @classmethod
     def of(

@@ -10,8 +10,10 @@ ever forgotten before its epoch is over.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+
+from caddis.errors import ConfidentialError
 
 MOST_GAPS = 10_000
 MOST_RUNS = 100_000
@@ -33,10 +35,27 @@ class SeenNumbers:
         self._firsts: list[int] = []
         self._lasts: list[int] = []
 
+    @classmethod
+    def of(cls, intervals: Iterable[tuple[int, int]]) -> SeenNumbers:
+        """From what `intervals` gave."""
+        seen, last = cls(), -2
+        for first, end in intervals:
+            if not last + 1 < first <= end:
+                raise ValueError("intervals that ascend and do not touch")
+            seen._firsts.append(first)
+            seen._lasts.append(end)
+            last = end
+        return seen
+
     @property
     def intervals(self) -> list[tuple[int, int]]:
         """First and last number of each, ascending."""
         return list(zip(self._firsts, self._lasts, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SeenNumbers) and self.intervals == other.intervals
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __contains__(self, number: int) -> bool:
         place = bisect_right(self._firsts, number) - 1
@@ -101,6 +120,35 @@ class ReplayMemory:
         """Let go of the topics' epochs that are over."""
         for stream in [one for one in self._seen if is_over(one[1], one[2])]:
             del self._seen[stream]
+
+    def as_json(self) -> list[object]:
+        """Plain values, for who has to remember beyond a process; nothing in them is secret."""
+        return [
+            [*stream, run, seen.intervals]
+            for stream, runs in self._seen.items()
+            for run, seen in runs.items()
+        ]
+
+    @classmethod
+    def from_json(cls, plain: object) -> ReplayMemory:
+        """From what `as_json` gave.
+
+        >>> memory = ReplayMemory()
+        >>> memory.add(("ann", "homes", 1), run=5, number=0)
+        True
+        >>> ReplayMemory.from_json(memory.as_json()).add(("ann", "homes", 1), run=5, number=0)
+        False
+        """
+        memory = cls()
+        try:
+            assert isinstance(plain, list)
+            for publisher, topic, epoch, run, intervals in plain:
+                stream = str(publisher), str(topic), int(epoch)
+                seen = SeenNumbers.of((int(first), int(last)) for first, last in intervals)
+                memory._seen.setdefault(stream, {})[int(run)] = seen
+        except (AssertionError, TypeError, ValueError) as problem:
+            raise ConfidentialError(f"this is no memory of events: {problem}") from None
+        return memory
 
     @property
     def intervals(self) -> int:
