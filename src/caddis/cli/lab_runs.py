@@ -139,6 +139,17 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in found if word))
 
 
+def up_to(largest: int | None, usual: tuple[float, ...]) -> tuple[float, ...]:
+    """The usual sizes that are smaller, and this one; without it, the usual ones.
+
+    >>> up_to(50_000, (1e3, 1e4, 1e5))
+    (1000.0, 10000.0, 50000.0)
+    """
+    if largest is None:
+        return usual
+    return *(size for size in usual if size < largest), float(largest)
+
+
 def _minutes(seconds: float) -> str:
     """A guess.
 

@@ -41,13 +41,13 @@ def _show_clouds(console: Console, title: str, clouds: list[Line], values: Value
 
 
 def told(number: float) -> str:
-    """Three digits, or as many as a whole number has; one of what is small.
+    """Three digits, or as many as a whole number has; two of what is small.
 
     >>> told(10.234), told(0.0256), told(971.4), told(0.00373), told(1e-120), told(0)
-    ('10.2', '0.0256', '971', '4e-03', '<1e-99', '0')
+    ('10.2', '0.0256', '971', '3.7e-03', '<1e-99', '0')
     """
     if 0 < number < 1e-99:
         return "<1e-99"
     if 0 < number < 0.01:
-        return f"{number:.0e}"
+        return f"{number:.1e}"
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from caddis.cli.lab_runs import words
+from caddis.cli.lab_runs import up_to, words
 from caddis.cli.paths import existing
 from caddis.errors import TopicError
 from caddis.lab.figures import Figure
@@ -61,7 +61,7 @@ class BlocksOrder:
             usual,
             repeats=self.repeats or usual.repeats,
             few=self.few or usual.few,
-            nodes=usual.nodes if self.largest is None else _up_to(self.largest, usual.nodes),
+            nodes=up_to(self.largest, usual.nodes),
         )
 
     def wanted(self) -> tuple[Figure, ...]:
@@ -93,12 +93,3 @@ class BlocksOrder:
             raise TopicError(f"{self.interests}: {wrong}") from None
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         return Setup(conditions.of_file(interests, digest), interests)
-
-
-def _up_to(largest: int, usual: tuple[float, ...]) -> tuple[float, ...]:
-    """The usual sizes that are smaller, and this one.
-
-    >>> _up_to(50_000, (1e3, 1e4, 1e5))
-    (1000.0, 10000.0, 50000.0)
-    """
-    return *(size for size in usual if size < largest), float(largest)

@@ -1,0 +1,61 @@
+"""How many encrypted tests are left: without a prefilter, with the paper's filters, with ours.
+
+An encrypted test is one of a sealed clause on an event. Without a prefilter all clauses are tested.
+The paper's filters hold equalities only, so that a clause without any is tested on every event;
+ours also say which columns an event must have. Which lists find the candidates does not matter
+here: all find those whose filter is included in the event's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from caddis.confidential.prefilter import Prefilter
+from caddis.lab.baselines import CountingMatcher
+from caddis.lab.bloom_prefiltering_runs import Case, Draw, Setup
+from caddis.lab.bloom_prefiltering_workload import clause_elements, event_elements, size_of
+from caddis.lab.experiments import Measured
+from caddis.lab.zipf import EQUALITY, zipf_event_codes, zipf_predicates
+
+FILTERS = {"paper": False, "ours": True}
+"""By name: whether filters tell which columns are not null."""
+
+
+def measure_tests(setup: Setup, case: Case) -> Measured:
+    """Tests an event; x: subscriptions."""
+    return _tests(setup, case.draw, int(case.x), EQUALITY, setup.conditions.rate)
+
+
+def measure_equalities(setup: Setup, case: Case) -> Measured:
+    """Tests an event; x: the share of predicates that are equalities."""
+    return _tests(setup, case.draw, setup.conditions.subscriptions, case.x, setup.conditions.rate)
+
+
+def measure_targets(setup: Setup, case: Case) -> Measured:
+    """Tests an event, and how large filters are; x: the false-positive rate they are made for."""
+    sizes = {
+        f"{name}_bits": float(size_of(presence, case.x)[0]) for name, presence in FILTERS.items()
+    }
+    return _tests(setup, case.draw, setup.conditions.subscriptions, EQUALITY, case.x) | sizes
+
+
+def _tests(setup: Setup, draw: Draw, subscriptions: int, equality: float, rate: float) -> Measured:
+    """By whom: tests an event.
+
+    matches: subscriptions that match, which no prefilter can discard.
+    default: clauses without an equality, which the paper tests on every event.
+    """
+    predicates = zipf_predicates(subscriptions, draw.subscriptions_seed, equality=equality)
+    codes = zipf_event_codes(setup.conditions.events, draw.events_seed)
+    hashing, events = draw.hashing(), codes.shape[1]
+    found: Measured = {"matches": len(CountingMatcher(predicates).match(codes)[0]) / events}
+    for name, presence in FILTERS.items():
+        size = size_of(presence, rate)
+        clauses = clause_elements(predicates, hashing, presence=presence)
+        passing = event_elements(codes, hashing, presence=presence).filters(*size)
+        candidates = Prefilter.build(clauses.filters(*size)).candidates(passing)
+        found[name] = len(candidates.rows) / events
+        if not presence:
+            found["none"] = len(clauses)
+            found["default"] = float(np.count_nonzero(np.diff(clauses.starts) == 0))
+    return found

@@ -1,0 +1,116 @@
+"""The synthetic workload, really sealed, and what the whole sealed match takes.
+
+One party publishes and subscribes, with keys from an authority of its own. Subscriptions and events
+are sealed as anybody's are; the broker's SealedMatcher gets no key. What it finds must hold all
+that the plain Matcher finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.confidential.authority import Authority
+from caddis.confidential.design import Scheme, TopicDesign
+from caddis.confidential.directory import Directory
+from caddis.confidential.identities import Identity
+from caddis.confidential.key_rings import KeyRing
+from caddis.confidential.matcher import SealedMatcher
+from caddis.confidential.sealing import EventSealer, SubscriptionSealer
+from caddis.confidential.secret_keys import Randomness
+from caddis.errors import ConfidentialError
+from caddis.lab.bloom_prefiltering_clock import per_event
+from caddis.lab.bloom_prefiltering_runs import Case, Draw, Setup
+from caddis.lab.bloom_prefiltering_workload import RATE, SCHEMA, TOPIC, VALUES
+from caddis.lab.experiments import Measured
+from caddis.lab.workloads import zipf_events, zipf_subscriptions
+from caddis.lab.zipf import ZIPF_SCHEMA
+from caddis.matching import Matcher
+
+EVENTS = 4096
+SAMPLE = 1000
+UNSIFTED = 64
+"""Events that are matched without a prefilter, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedTopic:
+    """A topic that one party publishes and subscribes to."""
+
+    ring: KeyRing
+    directory: Directory
+    randomness: Randomness
+
+    @classmethod
+    def of(cls, scheme: Scheme, randomness: Randomness, rate: float = RATE) -> SealedTopic:
+        """Of this workload's columns."""
+        design = TopicDesign.of(TOPIC, SCHEMA, rate=rate, values=VALUES, scheme=scheme)
+        party = Identity.new("lab", randomness)
+        authority = Authority.new(randomness).register(party.public)
+        authority = authority.add_topic(design, randomness)
+        for role in ("publisher", "subscriber"):
+            authority = authority.grant(party.name, TOPIC, role)
+        ring = KeyRing.open(party, authority.issue(party.name))
+        return cls(ring, authority.directory(), randomness)
+
+    def subscriptions(self, plain: pa.Table) -> pa.Table:
+        """Sealed."""
+        sealer = SubscriptionSealer(self.ring.subscriber_keys(TOPIC), randomness=self.randomness)
+        return sealer.seal(plain).table
+
+    def events(self, plain: pa.RecordBatch) -> pa.RecordBatch:
+        """Sealed."""
+        keys = self.ring.publisher_keys(TOPIC)
+        return EventSealer(keys, randomness=self.randomness).seal(plain)
+
+
+def measure_sealed(setup: Setup, case: Case) -> Measured:
+    """µs an event of the whole match; x: subscriptions, setting: the scheme."""
+    scheme: Scheme = "aspe" if case.setting == "aspe" else "tokens"
+    topic = SealedTopic.of(scheme, _randomness(case.draw), setup.conditions.rate)
+    plain = zipf_subscriptions(int(case.x), case.draw.subscriptions_seed)
+    events = batch_of(EVENTS + SAMPLE, case.draw.events_seed)
+    sealed, subscriptions = topic.events(events), topic.subscriptions(plain)
+    sample, batch = sealed.slice(EVENTS), sealed.slice(0, EVENTS)
+    matcher = SealedMatcher.compile(subscriptions, sample=sample)
+    unsifted = SealedMatcher.compile(subscriptions, prefilter=None)
+    known = Matcher.compile(plain, ZIPF_SCHEMA, sample=events.slice(EVENTS))
+    check_nothing_is_lost(known, matcher, events.slice(0, EVENTS), batch)
+    report = matcher.match(batch).report
+
+    def timed(match: Callable[[pa.RecordBatch], object], some: pa.RecordBatch, most: int) -> float:
+        return per_event(lambda count: match(some.slice(0, count)), most, setup.seconds)
+
+    return {
+        "sealed": timed(matcher.match, batch, EVENTS),
+        "none": timed(unsifted.match, batch, UNSIFTED),
+        "plain": timed(known.match, events, EVENTS),
+        "tests": report.tests / EVENTS,
+        "products": report.products / EVENTS,
+        "found": report.matches / EVENTS,
+        "bytes": matcher.nbytes,
+    }
+
+
+def batch_of(events: int, seed: int) -> pa.RecordBatch:
+    """So many events, in one batch."""
+    [batch] = zipf_events(events, seed).combine_chunks().to_batches()
+    return batch
+
+
+def check_nothing_is_lost(
+    known: Matcher, matcher: SealedMatcher, events: pa.RecordBatch, sealed: pa.RecordBatch
+) -> None:
+    """Let no time be told of a match that misses something."""
+    plain, found = known.match(events), matcher.match(sealed)
+    pairs = [np.stack([some.rows, some.links], axis=1) for some in (plain, found)]
+    missed = set(map(tuple, pairs[0].tolist())) - set(map(tuple, pairs[1].tolist()))
+    if missed:
+        raise ConfidentialError(f"{len(missed)} matches were lost by sealing")
+
+
+def _randomness(draw: Draw) -> Randomness:
+    return np.random.default_rng([draw.seed, draw.repeat]).bytes

@@ -1,0 +1,109 @@
+"""What prefiltering takes, by the clock: the paper's lists, ours, and all filters in turn.
+
+All are compared in the same run, on the same core, one after the other, and must find the same
+candidates in the same filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from caddis.arrays import Words
+from caddis.confidential.filters import included
+from caddis.confidential.paper_lists import PaperLists
+from caddis.confidential.prefilter import Prefilter
+from caddis.errors import ConfidentialError
+from caddis.lab.bloom_prefiltering_clock import per_event
+from caddis.lab.bloom_prefiltering_runs import Case, Draw, Setup
+from caddis.lab.bloom_prefiltering_workload import (
+    clause_elements,
+    event_elements,
+    size_of,
+    sparse_size,
+)
+from caddis.lab.experiments import Measured
+from caddis.lab.zipf import zipf_event_codes, zipf_predicates
+
+BATCH = 10_000
+"""Events at a time, where that does not vary: as many as Spark hands to a worker."""
+SAMPLE = 2_000
+FEW, CHECKED = 100, 20
+SPARSE = 2
+"""Hashes of filters that are mostly 0: those of the paper's example."""
+
+
+class Filters(NamedTuple):
+    """Of clauses and events."""
+
+    clauses: Words
+    events: Words
+    sample: Words
+
+
+def measure_times(setup: Setup, case: Case) -> Measured:
+    """µs an event, and how many filters are compared; x: subscriptions."""
+    rate, number = setup.conditions.rate, int(case.x)
+    theirs = _filters(case.draw, number, size_of(False, rate), presence=False)
+    sparse = _filters(case.draw, number, sparse_size(SPARSE, rate), presence=False)
+    ours = _filters(case.draw, number, size_of(True, rate), presence=True)
+    index, same_lists = Prefilter.build(ours.clauses, ours.sample), PaperLists.build(ours.clauses)
+    check_same(index, same_lists, ours)
+
+    def timed(find: Callable[[Words], object], events: Words) -> float:
+        return per_event(lambda count: find(events[:count]), len(events), setup.seconds)
+
+    def scan(events: Words) -> None:
+        for event in events:
+            np.flatnonzero(included(ours.clauses, event))
+
+    found: Measured = {}
+    for name, filters in (("paper", theirs), ("sparse", sparse)):
+        lists = PaperLists.build(filters.clauses)
+        found[name] = timed(lists.candidates, filters.events)
+        found[f"{name}_compared"] = lists.candidates(filters.events[:CHECKED]).inspected / CHECKED
+    return found | {
+        "paper_ours": timed(same_lists.candidates, ours.events),
+        "ours": timed(index.candidates, ours.events),
+        "scan": timed(scan, ours.events),
+        "ours_compared": index.candidates(ours.events).inspected / len(ours.events),
+    }
+
+
+def measure_batches(setup: Setup, case: Case) -> Measured:
+    """µs an event; x: events at a time."""
+    number, rate = setup.conditions.subscriptions, setup.conditions.rate
+    filters = _filters(case.draw, number, size_of(True, rate), presence=True)
+    index, size = Prefilter.build(filters.clauses, filters.sample), int(case.x)
+    lists = PaperLists.build(filters.clauses)
+
+    def timed(find: Callable[[Words], object]) -> float:
+        def in_batches(count: int) -> None:
+            for first in range(0, count, size):
+                find(filters.events[first : min(first + size, count)])
+
+        return per_event(in_batches, len(filters.events), setup.seconds, fewest=min(size, FEW))
+
+    return {"ours": timed(index.candidates), "paper_ours": timed(lists.candidates)}
+
+
+def check_same(index: Prefilter, lists: PaperLists, filters: Filters) -> None:
+    """Let no time be told of lists that miss something."""
+    events = filters.events[:CHECKED]
+    found, others = index.candidates(events), lists.candidates(events)
+    pairs = [
+        set(zip(one.rows.tolist(), one.clauses.tolist(), strict=True)) for one in (found, others)
+    ]
+    if pairs[0] != pairs[1]:
+        raise ConfidentialError("two prefilters do not find the same candidates")
+
+
+def _filters(draw: Draw, subscriptions: int, size: tuple[int, int], *, presence: bool) -> Filters:
+    hashing = draw.hashing()
+    predicates = zipf_predicates(subscriptions, draw.subscriptions_seed)
+    codes = zipf_event_codes(BATCH + SAMPLE, draw.events_seed)
+    events = event_elements(codes, hashing, presence=presence).filters(*size)
+    clauses = clause_elements(predicates, hashing, presence=presence).filters(*size)
+    return Filters(clauses, events[:BATCH], events[BATCH:])
