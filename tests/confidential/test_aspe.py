@@ -133,7 +133,7 @@ def test_thousands_of_events_fulfil_what_they_just_fulfil(design):
     own = own_queries(random, design, events)
     vectors = transform_of(design).queries(own, random.randbytes)
     products = np.einsum("ij,ij->i", vectors, points) / (norms(vectors) * norms(points))
-    assert np.abs(products).max() < tolerance(design.dimensions) / 10
+    assert np.abs(products).max() < tolerance(design.dimensions) / 4
 
 
 def test_orders_closer_than_the_gap_are_never_lost():
@@ -159,6 +159,13 @@ def test_the_margin_is_what_its_docstring_says():
     assert margin(narrow) * narrow_length * np.sqrt(5 / 4) < 2.0**-39
     assert margin(wide) * wide_length * of_equality[9] < 2.0**-32
     assert margin(wide) * wide_length * np.sqrt(5 / 4) < 2.0**-35
+
+
+def test_no_points_are_sealed_as_no_points():
+    design = design_of(3, 2)
+    nothing = coordinates_of(design).null_points(0)
+    for seal in (transform_of(design).points, transform_of(design).queries):
+        assert seal(nothing, seeded(0)).shape == (0, design.dimensions)
 
 
 # -- sealing is rounded once
@@ -279,6 +286,20 @@ def test_lengths_of_sealed_points_say_nothing_about_plain_ones():
     plain = plain_points(design, [random_event(random, 10, nulls=0.5) for _ in range(400)])
     points = transform_of(design).points(plain, random.randbytes)
     assert abs(np.corrcoef(np.log(norms(plain)), np.log(norms(points)))[0, 1]) < 0.15
+
+
+def test_scales_do_not_hide_how_products_relate():
+    """A weakness: the cross-ratio of two points and two queries is that of the plain ones."""
+    design, random = design_of(3, 2), Random(6)
+    plain = plain_points(design, [random_event(random, 5, nulls=0) for _ in range(2)])
+    asked = np.array([coordinates_of(design).at_least(at, 0.1 * at) for at in (3, 4)])
+    points = transform_of(design).points(plain, random.randbytes)
+    queries = transform_of(design).queries(asked, random.randbytes)
+    ratios = [
+        (found[0, 0] * found[1, 1]) / (found[0, 1] * found[1, 0])
+        for found in (plain @ asked.T, points @ queries.T)
+    ]
+    assert ratios[0] == pytest.approx(ratios[1])
 
 
 def test_points_of_another_epoch_decide_nothing():

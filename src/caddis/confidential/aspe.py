@@ -8,9 +8,9 @@ Ghinita and Bertino, DEXA 2010; behind Bloom filters Barazzutti et al., "Thrifty
 
 M is not orthogonal on purpose: if it were, products of two sealed points would be those of the
 plain ones, up to a. Singular values between 1/2 and 2 and the padding blur them; they do not wipe
-out that events which are much alike have sealed points at a small angle. Whoever knows some plain
-points beside the sealed ones can solve for the rest: tests/confidential/test_known_plaintext.py
-does it. ASPE hides values from a broker that sees nothing else, no more.
+out that events which are much alike have sealed points at a small angle. Nor do a and b hide how
+the products of two points with two queries relate. And whoever knows some plain points beside the
+sealed ones can solve for all others: tests/confidential/test_known_plaintext.py does it.
 """
 
 from __future__ import annotations
