@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 import pyarrow as pa
@@ -83,6 +83,8 @@ class TopicDesign:
     presence: bool = True
     padding: int = 8
     ordered_texts: tuple[str, ...] = ()
+    columns: tuple[SealedColumn, ...] = field(init=False, repr=False, compare=False)
+    """What can be tested, in the order of the schema."""
 
     def __post_init__(self) -> None:
         if not self.topic:
@@ -95,7 +97,8 @@ class TopicDesign:
             raise ConfidentialError(f"between 1 and {MOST_HASHES} hashes, not {self.hashes}")
         if self.padding < 0 or self.padding % 2:
             raise ConfidentialError(f"padding is an even number from 0 on, not {self.padding}")
-        _columns_of(self.schema, frozenset(self.ordered_texts))
+        columns = _columns_of(self.schema, frozenset(self.ordered_texts))
+        object.__setattr__(self, "columns", columns)
 
     @classmethod
     def of(
@@ -129,11 +132,6 @@ class TopicDesign:
             padding,
             tuple(sorted(ordered_texts)),
         )
-
-    @property
-    def columns(self) -> tuple[SealedColumn, ...]:
-        """What can be tested, in the order of the schema."""
-        return _columns_of(self.schema, frozenset(self.ordered_texts))
 
     @property
     def dimensions(self) -> int:
