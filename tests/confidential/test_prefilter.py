@@ -150,3 +150,38 @@ def test_turned_rows_are_bitmaps_of_places(rows: int):
     plain = unpacked(events)
     bitmaps = [{row for row in range(rows) if place in plain[row]} for place in range(128)]
     assert unpacked(kernels.turned(read_only(events))) == bitmaps
+
+
+def test_levels_are_the_rows_that_have_all_keys_so_far():
+    keys = np.array([[3, 5, 5, 9]], np.uint16)
+    rows = [{3, 5, 9}, {3, 5}, {5, 9}, {3}]
+    bitmaps = kernels.turned(read_only(packed(rows, 1)))
+    levels = np.full((5, 1), ~np.uint64(0))
+    assert kernels.intersect(keys, 0, 0, bitmaps, levels) == 4
+    assert unpacked(levels[1:]) == [{0, 1, 3}, {0, 1}, {0, 1}, {0}]
+    without_nine = kernels.turned(read_only(packed(rows[1:2], 1)))
+    assert kernels.intersect(keys, 0, 0, without_nine, levels) == 3
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=30), st.integers(0, 3))
+def test_pairs_in_row_order_keep_their_order_within_a_row(pairs, defaults):
+    clauses, default = np.arange(100, 110, dtype=np.int32), np.arange(defaults, dtype=np.int32)
+    given_pairs = np.array(pairs, np.int32).reshape(-1, 2)
+    rows, named = kernels.in_row_order(given_pairs, read_only(clauses), read_only(default), 6)
+    plain = [(row, number) for row in range(6) for number in range(defaults)]
+    plain += [(row, 100 + place) for row, place in pairs]
+    assert list(zip(rows.tolist(), named.tolist(), strict=True)) == sorted(
+        plain, key=lambda pair: pair[0]
+    )
+
+
+def test_a_clause_is_in_the_papers_list_of_each_of_its_bits():
+    clauses = random_filters(np.random.default_rng(4), 80, 2, 0.1)
+    lists = PaperLists.build(clauses)
+    plain = unpacked(clauses)
+    for place in range(128):
+        members = lists.lists[lists.starts[place] : lists.starts[place + 1]].tolist()
+        assert members == [row for row in range(80) if place in plain[row]]
+    assert lists.default.tolist() == [row for row in range(80) if not plain[row]]
+    assert len(lists) == 80
+    assert lists.nbytes > clauses.nbytes

@@ -79,21 +79,18 @@ class Prefilter:
     def candidates(self, events: Words) -> Candidates:
         """The pairs (row of events, clause) where the clause's filter is included in the row's."""
         events = read_only(np.ascontiguousarray(events))
-        blocks = [
-            self._block(events[first : first + ROWS_AT_ONCE], first)
-            for first in range(0, len(events), ROWS_AT_ONCE)
-        ]
-        nothing = np.empty(0, np.int32)
-        return Candidates(
-            np.concatenate([nothing, *(block.rows for block in blocks)]),
-            np.concatenate([nothing, *(block.clauses for block in blocks)]),
-            sum(block.inspected for block in blocks),
-        )
-
-    def _block(self, events: Words, first: int) -> Candidates:
-        pairs, inspected = find_pairs(self.arrays, events, turned(events))
-        rows, clauses = in_row_order(pairs, self.arrays.clauses, self.arrays.default, len(events))
-        return Candidates(rows + np.int32(first), clauses, inspected)
+        room = np.empty((ROWS_AT_ONCE, 2), np.int32)
+        found = [(np.empty(0, np.int32), np.empty(0, np.int32))]
+        inspected = 0
+        for first in range(0, len(events), ROWS_AT_ONCE):
+            block = events[first : first + ROWS_AT_ONCE]
+            room, used, compared = find_pairs(self.arrays, block, turned(block), room)
+            clauses, default = self.arrays.clauses, self.arrays.default
+            rows, named = in_row_order(room[:used], clauses, default, len(block))
+            found.append((rows + np.int32(first), named))
+            inspected += compared
+        all_rows, all_clauses = map(np.concatenate, zip(*found, strict=True))
+        return Candidates(all_rows, all_clauses, inspected)
 
 
 def _shared(keys: Places) -> Bytes:

@@ -108,29 +108,32 @@ def pick(places: Places, begin: int, end: int, sample: Words, left: Words) -> No
 
 
 @njit(cache=True)
-def find_pairs(index: PrefilterArrays, events: Words, bitmaps: Words) -> tuple[Int32s, int]:
-    """The pairs (row, filter) where the filter is included in the row's; pairs compared.
+def find_pairs(
+    index: PrefilterArrays, events: Words, bitmaps: Words, pairs: Int32s
+) -> tuple[Int32s, int, int]:
+    """The pairs (row, filter) where the filter is included in the row's, as the first `used`.
 
     bitmaps: of the events, `turned`.
+    pairs: room for them, used if it suffices; one that does is returned.
     """
-    depth, rows = index.keys.shape[1], len(events)
+    filters, keys, shared, starts = index.filters, index.keys, index.shared, index.starts
+    depth, rows = keys.shape[1], len(events)
     levels = np.full((depth + 1, bitmaps.shape[1]), ~np.uint64(0))
-    pairs = np.empty((4 * rows, 2), np.int32)
     used, inspected = 0, 0
     for place in range(len(bitmaps)):
         alive = depth
-        for i in range(index.starts[place], index.starts[place + 1]):
-            if index.shared[i] > alive:
+        for i in range(starts[place], starts[place + 1]):
+            if shared[i] > alive:
                 continue
-            alive = intersect(index.keys, i, index.shared[i], bitmaps, levels)
+            alive = intersect(keys, i, shared[i], bitmaps, levels)
             if alive == 0:
                 break
             if alive == depth:
-                if used + rows > len(pairs):
+                while used + rows > len(pairs):
                     pairs = enlarged(pairs)
-                used, seen = compare(index.filters, i, events, levels, pairs, used)
+                used, seen = compare(filters, i, events, levels, pairs, used)
                 inspected += seen
-    return pairs[:used], inspected
+    return pairs, used, inspected
 
 
 @njit(cache=True)
@@ -155,7 +158,10 @@ def intersect(keys: Places, row: int, first: int, bitmaps: Words, levels: Words)
 def compare(
     filters: Words, row: int, events: Words, levels: Words, pairs: Int32s, used: int
 ) -> tuple[int, int]:
-    """Append the rows of the last level that include a filter; where pairs end, rows compared."""
+    """Append the rows of the last level that include a filter; where pairs end, rows compared.
+
+    pairs: with room for all rows, as what is not included is overwritten by the next.
+    """
     words, last, seen = filters.shape[1], len(levels) - 1, 0
     for group in range(levels.shape[1]):
         rest = levels[last, group]
