@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from caddis import __version__
-from caddis.cli import demo, doctor, explain, keys, lab, match, overlay, topics
+from caddis.cli import demo, doctor, explain, keys, lab, match, overlay, sealed, topics
 
 app = typer.Typer(
     name="caddis",
@@ -24,6 +24,7 @@ for verb in (match, explain, demo, doctor):
 app.add_typer(overlay.app)
 app.add_typer(topics.app)
 app.add_typer(keys.app)
+app.add_typer(sealed.app)
 app.add_typer(lab.app)
 
 

@@ -1,0 +1,324 @@
+"""`caddis sealed` without Spark: what is sealed, opened, explained and refused."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+from typer.testing import Result
+
+from caddis.cli.sealed_demo import plain_matches
+from caddis.cli.sealed_demo_attacks import ATTACKS, with_attacks
+from caddis.cli.sealed_demo_parties import SUBSCRIBERS, Town, make_up, settle
+from caddis.cli.sealed_demo_summary import BrokerTold, DemoSummary, Received, Stolen
+from caddis.cli.sealed_matching import SealedMatchSummary
+from caddis.confidential.authority_files import change_authority, read_authority
+from caddis.confidential.directory import Directory
+from caddis.confidential.gate import Gate
+from caddis.confidential.matcher import SealedMatcher
+
+VERBS = ("events", "subscriptions", "match", "open", "demo")
+OFFERS = """\
+{"event_id": 1, "city": "Galway", "price": 150, "tags": ["sea"]}
+{"event_id": 2, "city": "Cork", "price": 90, "tags": []}
+{"event_id": 3, "city": "Galway", "price": null, "tags": ["sea", "new"]}
+"""
+WISHES = """\
+subscription_id,where
+1,city = 'Galway' AND price < 200
+2,"array_contains(tags, 'new') OR city LIKE '%rk'"
+3,price IS NULL AND city = 'Cork'
+"""
+SCHEMA = "city STRING, price INT, tags ARRAY<STRING>"
+WANTED = {(1, 1), (2, 2), (3, 2)}
+
+
+@pytest.fixture
+def homes(caddis: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with keys of pat, who publishes homes, and ann, who reads them."""
+    monkeypatch.chdir(tmp_path)
+    Path("offers.jsonl").write_text(OFFERS)
+    Path("wishes.csv").write_text(WISHES)
+    said = [
+        caddis("keys", "init"),
+        caddis("keys", "identity", "pat"),
+        caddis("keys", "identity", "ann"),
+        caddis("keys", "register", "pat.public.json", "ann.public.json"),
+        caddis("keys", "topic", "homes", "--schema", SCHEMA),
+        caddis("keys", "grant", "pat", "homes", "--role", "publisher"),
+        caddis("keys", "grant", "ann", "homes", "--role", "subscriber"),
+        caddis("keys", "issue"),
+        caddis("keys", "directory"),
+    ]
+    assert [one.exit_code for one in said] == [0] * len(said), said
+    return tmp_path
+
+
+@pytest.fixture
+def seal(caddis: Callable[..., Result]) -> Callable[..., Result]:
+    def call(*more: str, out: str = "sealed.parquet") -> Result:
+        return caddis("sealed", "events", "offers.jsonl", "--as", "pat", "--out", out, *more)
+
+    return call
+
+
+@pytest.fixture
+def subscribe(caddis: Callable[..., Result]) -> Callable[..., Result]:
+    def call(*more: str, out: str = "ann.parquet") -> Result:
+        return caddis("sealed", "subscriptions", "wishes.csv", "--as", "ann", "--out", out, *more)
+
+    return call
+
+
+@pytest.fixture
+def open_(caddis: Callable[..., Result]) -> Callable[..., Result]:
+    def call(*more: str, out: str = "mine.parquet") -> Result:
+        wishes = ("--wishes", "wishes.csv", "--as", "ann", "--out", out)
+        return caddis("sealed", "open", "sealed.parquet", *wishes, *more)
+
+    return call
+
+
+def opened(path: str = "mine.parquet") -> set[tuple[int, int]]:
+    rows = pq.read_table(path, columns=["event_id", "subscription_id"]).to_pydict()
+    return set(zip(*rows.values(), strict=True))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_explains_itself_with_examples(caddis, verb):
+    explained, examples = caddis("sealed", verb, "--help").stdout.split("Examples")
+    assert "--json" in explained
+    lines = [line.strip() for line in examples.split("\n") if line.strip()]
+    assert all(line.startswith(f"caddis sealed {verb}") for line in lines)
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "csv", "parquet"])
+def test_what_is_sealed_and_opened_is_what_plain_matching_finds(
+    caddis, homes, seal, open_, format_
+):
+    if format_ == "parquet":
+        rows = [json.loads(line) for line in OFFERS.splitlines()]
+        pq.write_table(pa.Table.from_pylist(rows), "offers.parquet")
+    if format_ == "csv":
+        Path("offers.csv").write_text("event_id,city,price\n1,Galway,150\n2,Cork,90\n3,Galway,\n")
+    told = caddis(
+        "sealed", "events", f"offers.{format_}", "--as", "pat", "--out", "sealed.parquet", "--json"
+    )
+    missing = ["tags"] if format_ == "csv" else []
+    assert json.loads(told.stdout)["missing"] == missing
+    assert open_().exit_code == 0
+    assert opened() == (WANTED - {(3, 2)} if missing else WANTED)
+    if not missing:
+        [row] = pq.read_table("mine.parquet", filters=[("event_id", "=", 1)]).to_pylist()
+        assert row == {
+            "subscription_id": 1,
+            "event_id": 1,
+            "city": "Galway",
+            "price": 150,
+            "tags": ["sea"],
+        }
+
+
+def test_sealed_files_show_nothing_of_what_is_in_them(homes, seal, subscribe):
+    assert seal().exit_code == subscribe().exit_code == 0
+    for file in ("sealed.parquet", "ann.parquet"):
+        table = pq.read_table(file).to_pylist()
+        assert not any(word in str(table) for word in ("Galway", "Cork", "city", "price"))
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_broker_can_use_sealed_subscriptions_of_any_format(caddis, homes, seal, subscribe, form):
+    from caddis.cli.subscriptions import read_subscriptions
+
+    assert seal().exit_code == subscribe(out=f"ann.{form}").exit_code == 0
+    table = read_subscriptions(Path(f"ann.{form}"))
+    gate = Gate(Directory.read(Path("directory.json")))
+    matcher = SealedMatcher.compile(table, gate=gate)
+    [batch] = pq.read_table("sealed.parquet").to_batches()
+    found = matcher.match(batch)
+    ids = batch.column("event_id").take(pa.array(found.rows)).to_pylist()
+    owners = matcher.subscription_ids.take(pa.array(found.links)).to_pylist()
+    assert set(zip(ids, owners, strict=True)) >= WANTED
+
+
+def test_only_what_a_broker_found_is_opened_if_its_matches_are_given(homes, seal, open_):
+    seal()
+    Path("found.csv").write_text("event_id,subscription_id\n1,1\n2,77\n")
+    told = json.loads(open_("--matches", "found.csv", "--json").stdout)
+    assert (told["sealed"], told["opened"], told["kept"]) == (1, 1, 1)
+    assert opened() == {(1, 1)}
+
+
+def test_an_event_that_was_changed_is_refused_and_the_others_are_opened(homes, seal, open_):
+    seal()
+    pq.write_table(with_attacks(pq.read_table("sealed.parquet")), "sealed.parquet")
+    told = json.loads(open_("--json").stdout)
+    assert told["refused"] == dict.fromkeys(ATTACKS, 1)
+    assert opened() == WANTED
+
+
+def test_subscriptions_are_sealed_for_the_epochs_that_overlap(caddis, homes, subscribe):
+    caddis("keys", "rotate", "homes")
+    caddis("keys", "rotate", "homes")
+    caddis("keys", "issue")
+    assert json.loads(subscribe("--json").stdout)["epochs"] == [2, 3]
+    again = subscribe("--json", "--overwrite", "--epoch", "1", "--epoch", "3")
+    assert json.loads(again.stdout)["epochs"] == [1, 3]
+    assert (
+        "has no key to read 'homes' in epoch 4" in subscribe("--overwrite", "--epoch", "4").stderr
+    )
+
+
+def test_who_is_revoked_opens_nothing_of_the_next_epoch(caddis, homes, seal, open_):
+    change_authority(Path("authority.json"), lambda authority: authority.revoke("ann", "homes"))
+    caddis("keys", "issue")
+    caddis("keys", "directory")
+    seal()
+    told = json.loads(open_("--json").stdout)
+    assert (told["opened"], told["refused"]) == (0, {"NotEntitled": 3})
+    assert pq.read_table("mine.parquet").num_rows == 0
+
+
+def test_invalid_subscriptions_are_reported_and_the_others_sealed(homes, subscribe):
+    Path("wishes.csv").write_text(WISHES + "4,pricee < 1\n")
+    assert "did you mean 'price'?" in subscribe().stderr
+    assert not Path("ann.parquet").exists()
+    told = json.loads(subscribe("--on-invalid", "report", "--json").stdout)
+    assert (told["subscriptions"], told["invalid"][0]["subscription_id"]) == (3, 4)
+    assert "did you mean 'price'?" in subscribe("--on-invalid", "report", "--overwrite").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("events", "nowhere.csv", "--as", "pat"), "nowhere.csv: there is no such file"),
+        (("events", "offers.jsonl", "--as", "mo"), "mo.identity.json: there is no such file"),
+        (("events", "offers.jsonl", "--as", "ann"), "'ann' is no publisher of any topic"),
+        (
+            ("events", "offers.jsonl", "--as", "pat", "--topic", "boats"),
+            "'pat' has no keys to publish 'boats'",
+        ),
+        (("events", "offers.jsonl", "--as", "pat", "--epoch", "7"), "in epoch 7"),
+        (("events", "more.jsonl", "--as", "pat"), "no column 'colour', so it would be lost"),
+        (("events", "offers.jsonl", "--as", "pat", "--event-key", "key"), "no column 'key'"),
+        (("subscriptions", "offers.jsonl", "--as", "ann"), "there is no column 'subscription_id'"),
+        (("subscriptions", "wishes.csv", "--as", "pat"), "'pat' is no subscriber of any topic"),
+        (("match", "offers.jsonl", "--subscriptions", "wishes.csv"), "events are Parquet files"),
+        (
+            ("match", "plain.parquet", "--subscriptions", "w.csv", "--directory", "offers.jsonl"),
+            "no such file or folder",
+        ),
+        (("open", "plain.parquet", "--wishes", "wishes.csv", "--as", "ann"), "are not sealed"),
+        (
+            ("open", "plain.parquet", "--wishes", "wishes.csv", "--as", "ann", "--keys", "other"),
+            "other/ann.identity.json: there is no such file",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_writes_nothing(caddis, homes, arguments, complaint):
+    Path("more.jsonl").write_text('{"event_id": 1, "city": "Cork", "colour": "red"}\n')
+    pq.write_table(pa.table({"event_id": [1], "city": ["Cork"]}), "plain.parquet")
+    before = sorted(homes.iterdir())
+    said = caddis("sealed", *arguments, "--out", "out.parquet")
+    assert said.exit_code == 1
+    assert said.stdout == ""
+    assert complaint in said.stderr
+    assert sorted(homes.iterdir()) == before
+
+
+@pytest.mark.parametrize("out", ["wishes.csv", "folder", "noname"])
+def test_what_is_there_is_not_written_over(caddis, homes, subscribe, out):
+    Path("folder").mkdir()
+    said = subscribe(out=out)
+    assert said.exit_code == 1
+    assert any(
+        part in said.stderr
+        for part in ("exists already", "is a folder", "does not tell the format")
+    )
+    assert Path("wishes.csv").read_text() == WISHES
+
+
+def test_keys_of_two_authorities_do_not_go_together(caddis, homes, seal, open_):
+    seal()
+    caddis("keys", "init", "--authority", "other.json")
+    caddis("keys", "directory", "--authority", "other.json", "--out", "theirs.json")
+    assert "are of two authorities" in open_("--directory", "theirs.json").stderr
+
+
+def test_a_key_file_that_others_can_read_is_refused(homes, seal):
+    Path("pat.identity.json").chmod(0o644)
+    said = seal()
+    assert said.exit_code == 1
+    assert "chmod 600 pat.identity.json" in said.stderr
+
+
+def test_csv_holds_no_arrays(homes, seal, open_):
+    seal()
+    assert "cannot hold the column 'tags'" in open_(out="mine.csv").stderr
+    assert open_(out="mine.jsonl").exit_code == 0
+    lines = [json.loads(line) for line in Path("mine.jsonl").read_text().splitlines()]
+    assert {(line["event_id"], line["subscription_id"]) for line in lines} == WANTED
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    made = Town(tmp_path_factory.mktemp("town") / "here")
+    settle(made, "tokens")
+    return made
+
+
+def test_the_broker_of_the_demo_is_given_nothing_secret(town):
+    files = [path for path in town.broker.rglob("*") if path.is_file()]
+    assert [path.name for path in files] == ["directory.json"]
+    secret = json.loads(town.authority.read_text())["content"]["topics"][0]["secret"]
+    assert all(secret not in path.read_text() for path in files)
+    assert town.authority.stat().st_mode & 0o077 == 0
+    assert set(read_authority(town.authority).parties) >= set(SUBSCRIBERS)
+
+
+def test_the_demo_makes_up_the_same_for_the_same_seed(town):
+    made = [make_up(town, 40, 12, 5) for _ in range(2)]
+    assert made[0] == made[1]
+    assert sum(table.num_rows for table in made[0].offers.values()) == 40
+    offers = pa.concat_tables(made[0].offers.values())
+    everything = pa.table({"subscription_id": ["all"], "where": ["city IS NOT NULL"]})
+    assert len(plain_matches(everything, offers)) == 40
+
+
+def test_a_demo_does_not_write_into_a_folder_that_holds_something(caddis, homes):
+    said = caddis("sealed", "demo", "--dir", ".")
+    assert said.exit_code == 1
+    assert ". is not empty; name a new folder with --dir" in said.stderr
+
+
+def shown(summary: DemoSummary | SealedMatchSummary) -> str:
+    console = Console(file=io.StringIO(), width=80)
+    summary.show(console)
+    return str(console.file.getvalue())  # type: ignore[attr-defined]
+
+
+def test_the_demo_s_end_says_what_is_equal_and_what_is_not():
+    told = BrokerTold(104, {"ReplayedEvent": 1, "WrongEpoch": 3}, 50, 30, 5_000, 900, 100, 150, 2.0)
+    received = [Received("ann", 25, 20, 9, 9, True), Received("bo", 25, 10, 4, 5, False)]
+    summary = DemoSummary(Path("x"), "aspe", tuple(received), told, Stolen("dee", 7, 5), 3.0)
+    said = shown(summary)
+    assert "NO" in said
+    assert not summary.as_json()["equal"]
+    assert "one for 50 pairs" in said
+    assert "not of this epoch" in said
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_a_broker_s_end_counts_refusals_by_reason(tmp_path):
+    summary = SealedMatchSummary(
+        10, {"TamperedEvent": 2}, 5, 1, 3, 40, 20, 25, tmp_path, "parquet", 1.0, 2.0
+    )
+    assert summary.pairs == 8 * 4
+    assert summary.as_json()["tests_per_event"] == 2.0
+    said = shown(summary)
+    assert "changed on its way" in said
+    assert "_refused.jsonl" in said.replace("\n", "").replace(" ", "")
