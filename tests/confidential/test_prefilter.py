@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from caddis.arrays import Words
 from caddis.confidential import prefilter_kernels as kernels
 from caddis.confidential.filters import read_only
 from caddis.confidential.paper_lists import PaperLists
-from caddis.confidential.prefilter import KEYS, ROWS_AT_ONCE, Prefilter
+from caddis.confidential.prefilter import KEYS, ROWS_AT_ONCE, Prefilter, PrefilterArrays
 from caddis.errors import FilterError
 from tests.confidential.plain_filters import (
     clauses_and_events,
@@ -102,6 +103,37 @@ def test_a_prefilter_is_its_arrays():
     assert pairs_of(again.candidates(events)) == pairs_of(built.candidates(events))
     assert len(again) == 99
     assert again.nbytes == built.nbytes > clauses.nbytes
+
+
+def test_a_prefilter_can_be_mapped_from_files(tmp_path: Path):
+    built = Prefilter.build(packed([{1}, {2, 3}, set()], 1))
+    for name, array in built.arrays._asdict().items():
+        np.save(tmp_path / name, array)
+    files = [tmp_path / f"{name}.npy" for name in PrefilterArrays._fields]
+    mapped = PrefilterArrays._make(np.load(file, mmap_mode="r") for file in files)
+    found = Prefilter(mapped).candidates(packed([{2, 3}], 1))
+    assert pairs_of(found) == [(0, 1), (0, 2)]
+
+
+@both
+@pytest.mark.parametrize("shape", [(3, 1), (3, 3), (2,)])
+def test_events_whose_filters_have_another_size_are_refused(
+    structure: Structure, shape: tuple[int, ...]
+):
+    built = structure.build(np.ones((4, 2), np.uint64))
+    with pytest.raises(FilterError, match="2 words each"):
+        built.candidates(np.ones(shape, np.uint64))
+
+
+def test_a_sample_of_another_size_is_refused():
+    with pytest.raises(FilterError, match="2 words each"):
+        Prefilter.build(np.ones((4, 2), np.uint64), np.ones((4, 1), np.uint64))
+
+
+@both
+def test_clauses_may_be_a_part_of_other_rows(structure: Structure):
+    clauses = packed([{1}, {2}, {1, 2}], 1)[::2]
+    assert pairs_of(structure.build(clauses).candidates(packed([{1}], 1))) == [(0, 0)]
 
 
 def test_filters_that_are_too_large_are_refused():

@@ -12,15 +12,16 @@ from __future__ import annotations
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from caddis.arrays import Anys, Bools, Bytes, Int32s, Int64s, Words
+from caddis.arrays import Bools, Bytes, Int32s, Int64s, Words
 from caddis.confidential.design import WORD
 from caddis.confidential.filter_kernels import set_places
 from caddis.errors import FilterError
 
 MOST_BITS = 1 << 16
 
-AnArray = TypeVar("AnArray", bound=Anys)
+Kind = TypeVar("Kind", bound=np.generic)
 
 MANY = np.iinfo(np.uint8).max
 """A count that stands for itself and all above it."""
@@ -30,6 +31,14 @@ def check_bits(bits: int) -> None:
     """Refuse a size that filters cannot have."""
     if bits < WORD or bits % WORD or bits > MOST_BITS:
         raise FilterError(f"filters have a multiple of {WORD} bits up to {MOST_BITS}, not {bits}")
+
+
+def of_one_size(filters: Words, words: int) -> Words:
+    """Filters as kernels read them; refused unless they have so many words."""
+    if filters.ndim != 2 or filters.shape[1] != words:
+        shape = " by ".join(map(str, filters.shape))
+        raise FilterError(f"filters have {words} words each here; these are {shape}")
+    return read_only(np.ascontiguousarray(filters, np.uint64))
 
 
 def filters_from(places: Int32s, starts: Int64s, bits: int) -> Words:
@@ -43,7 +52,8 @@ def filters_from(places: Int32s, starts: Int64s, bits: int) -> Words:
     check_bits(bits)
     _check_places(places, bits)
     filters = np.zeros((len(starts) - 1, bits // WORD), np.uint64)
-    set_places(filters, np.asarray(places, np.int32), np.asarray(starts, np.int64))
+    named, begins = np.ascontiguousarray(places, np.int32), np.ascontiguousarray(starts, np.int64)
+    set_places(filters, read_only(named), read_only(begins))
     return filters
 
 
@@ -56,9 +66,9 @@ def included(inner: Words, outer: Words) -> Bools:
     return np.asarray(~np.any(inner & ~outer, axis=-1))
 
 
-def read_only(array: AnArray) -> AnArray:
+def read_only(array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
     """A view that cannot be written to, as of mapped files: kernels are compiled for those."""
-    view = array.view()
+    view = np.asarray(array).view()
     view.flags.writeable = False
     return view
 

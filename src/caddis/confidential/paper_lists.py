@@ -14,7 +14,7 @@ import numpy as np
 
 from caddis.arrays import Int32s, Int64s, Words
 from caddis.confidential.design import WORD
-from caddis.confidential.filters import read_only
+from caddis.confidential.filters import of_one_size, read_only
 from caddis.confidential.paper_kernels import fill_lists, list_lengths, traverse
 from caddis.confidential.prefilter import Candidates
 
@@ -35,7 +35,7 @@ class PaperLists:
     @classmethod
     def build(cls, filters: Words, sample: Words | None = None) -> PaperLists:  # noqa: ARG003
         """Of clauses' filters; the paper asks for no sample."""
-        filters = read_only(filters)
+        filters = of_one_size(filters, filters.shape[1])
         lengths = list_lengths(filters)
         starts = np.zeros(filters.shape[1] * WORD + 1, np.int64)
         np.cumsum(lengths, out=starts[1:])
@@ -53,6 +53,6 @@ class PaperLists:
 
     def candidates(self, events: Words) -> Candidates:
         """The pairs (row of events, clause) where the clause's filter is included in the row's."""
-        events = read_only(np.ascontiguousarray(events))
+        events = of_one_size(events, self.filters.shape[1])
         pairs, inspected = traverse(self.filters, self.starts, self.lists, self.default, events)
         return Candidates(pairs[:, 0].copy(), pairs[:, 1].copy(), inspected)

@@ -17,9 +17,11 @@ import numpy as np
 
 from caddis.arrays import Bytes, Int32s, Words
 from caddis.confidential.design import WORD
-from caddis.confidential.filters import check_bits, read_only
+from caddis.confidential.filters import check_bits, of_one_size, read_only
 from caddis.confidential.prefilter_kernels import choose_keys, find_pairs, in_row_order, turned
 from caddis.confidential.prefilter_layout import Places, PrefilterArrays
+
+__all__ = ["Candidates", "Prefilter", "PrefilterArrays"]
 
 KEYS = 8
 ROWS_AT_ONCE = 4096
@@ -47,7 +49,7 @@ class Prefilter:
     """
 
     def __init__(self, arrays: PrefilterArrays) -> None:
-        self.arrays = PrefilterArrays._make(map(read_only, arrays))
+        self.arrays = PrefilterArrays._make(read_only(np.asarray(array)) for array in arrays)
 
     @classmethod
     def build(cls, filters: Words, sample: Words | None = None) -> Prefilter:
@@ -58,10 +60,11 @@ class Prefilter:
         """
         words = filters.shape[1]
         check_bits(words * WORD)
+        filters = of_one_size(filters, words)
         empty = ~filters.any(axis=1)
         filled = np.flatnonzero(~empty).astype(np.int32)
         events = _spread(sample) if sample is not None and len(sample) else _imagined(filters)
-        keys = choose_keys(read_only(filters), filled, turned(read_only(events)), KEYS)
+        keys = choose_keys(filters, filled, turned(of_one_size(events, words)), KEYS)
         order = np.lexsort(keys.T[::-1])
         keys, clauses = keys[order], filled[order]
         starts = np.searchsorted(keys[:, 0], np.arange(words * WORD + 1))
@@ -77,8 +80,12 @@ class Prefilter:
         return sum(array.nbytes for array in self.arrays)
 
     def candidates(self, events: Words) -> Candidates:
-        """The pairs (row of events, clause) where the clause's filter is included in the row's."""
-        events = read_only(np.ascontiguousarray(events))
+        """The pairs (row of events, clause) where the clause's filter is included in the row's.
+
+        They are held in memory, twice for a while: with a million clauses, a few thousand rows at
+        a time are enough.
+        """
+        events = of_one_size(events, self.arrays.filters.shape[1])
         room = np.empty((ROWS_AT_ONCE, 2), np.int32)
         found = [(np.empty(0, np.int32), np.empty(0, np.int32))]
         inspected = 0
@@ -104,7 +111,7 @@ def _shared(keys: Places) -> Bytes:
 def _spread(sample: Words) -> Words:
     """At most SAMPLE_ROWS rows, from all over the sample."""
     rows = np.linspace(0, len(sample) - 1, min(len(sample), SAMPLE_ROWS)).astype(np.int64)
-    return np.ascontiguousarray(sample[rows])
+    return sample[rows]
 
 
 def _imagined(filters: Words) -> Words:
