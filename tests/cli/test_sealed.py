@@ -1,7 +1,9 @@
 """`caddis sealed` without Spark: what is sealed, opened, explained and refused."""
 
+import contextlib
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
-from typer.testing import Result
+from typer.testing import CliRunner, Result
 
+from caddis.cli.app import app
 from caddis.cli.sealed_demo import plain_matches
 from caddis.cli.sealed_demo_attacks import ATTACKS, with_attacks
 from caddis.cli.sealed_demo_parties import SUBSCRIBERS, Town, make_up, settle
@@ -37,25 +40,36 @@ SCHEMA = "city STRING, price INT, tags ARRAY<STRING>"
 WANTED = {(1, 1), (2, 2), (3, 2)}
 
 
-@pytest.fixture
-def homes(caddis: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with keys of pat, who publishes homes, and ann, who reads them."""
-    monkeypatch.chdir(tmp_path)
-    Path("offers.jsonl").write_text(OFFERS)
-    Path("wishes.csv").write_text(WISHES)
-    said = [
-        caddis("keys", "init"),
-        caddis("keys", "identity", "pat"),
-        caddis("keys", "identity", "ann"),
-        caddis("keys", "register", "pat.public.json", "ann.public.json"),
-        caddis("keys", "topic", "homes", "--schema", SCHEMA),
-        caddis("keys", "grant", "pat", "homes", "--role", "publisher"),
-        caddis("keys", "grant", "ann", "homes", "--role", "subscriber"),
-        caddis("keys", "issue"),
-        caddis("keys", "directory"),
+@pytest.fixture(scope="module")
+def handed_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an authority, and keys of pat, who publishes homes, and ann, who reads them."""
+    folder = tmp_path_factory.mktemp("keys")
+    commands = [
+        ("init",),
+        ("identity", "pat"),
+        ("identity", "ann"),
+        ("register", "pat.public.json", "ann.public.json"),
+        ("topic", "homes", "--schema", SCHEMA),
+        ("grant", "pat", "homes", "--role", "publisher"),
+        ("grant", "ann", "homes", "--role", "subscriber"),
+        ("issue",),
+        ("directory",),
     ]
-    assert [one.exit_code for one in said] == [0] * len(said), said
-    return tmp_path
+    with contextlib.chdir(folder):
+        for words in commands:
+            assert CliRunner().invoke(app, ["keys", *words]).exit_code == 0, words
+        Path("offers.jsonl").write_text(OFFERS)
+        Path("wishes.csv").write_text(WISHES)
+    return folder
+
+
+@pytest.fixture
+def homes(handed_out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a copy of these, with offers and wishes."""
+    here = tmp_path / "homes"
+    shutil.copytree(handed_out, here)
+    monkeypatch.chdir(here)
+    return here
 
 
 @pytest.fixture
