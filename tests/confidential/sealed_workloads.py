@@ -84,8 +84,8 @@ class Parties:
             authority = authority.add_topic(design, random.randbytes)
             authority = authority.grant("pat", design.topic, "publisher")
             authority = authority.grant("ann", design.topic, "subscriber")
-        rings = (KeyRing.open(one, authority.issue(one.name)) for one in (pat, ann))
-        return cls(*rings, authority.directory(), random)
+        pats, anns = (KeyRing.open(one, authority.issue(one.name)) for one in (pat, ann))
+        return cls(pats, anns, authority.directory(), random)
 
     def event_sealer(self, topic: str, *, compressed: bool = False) -> EventSealer:
         keys = self.pat.publisher_keys(topic)

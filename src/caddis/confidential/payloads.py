@@ -1,7 +1,8 @@
 """An event as bytes, and back: one row of Arrow without its schema, which the design has.
 
-Rows are written in plain types. Of a dictionary a row would lack its entries, and of a view it
-would carry the bytes of all other rows.
+A row goes out alone. A slice of a batch would carry some bytes of the rows beside it (Arrow rounds
+buffers up to 64 bytes), so rows are copied; and they are written in plain types, as of a dictionary
+a row would lack the entries, and of a view it would carry the bytes of all rows.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Payloads:
     @staticmethod
     def written(rows: pa.RecordBatch, row: int) -> bytes:
         """The bytes of one row of what `rows_of` gave."""
-        data: bytes = rows.slice(row, 1).serialize().to_pybytes()
+        data: bytes = rows.take(pa.array([row])).serialize().to_pybytes()
         return data
 
     def read(self, data: bytes) -> pa.RecordBatch:
@@ -58,7 +59,7 @@ class Payloads:
         try:
             row = pa.ipc.read_record_batch(pa.py_buffer(data), self._plain)
             row.validate(full=True)
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, EOFError):
             row = None
         if row is None or row.num_rows != 1:
             raise TamperedEvent(f"its payload is no event of topic {self._topic!r}")

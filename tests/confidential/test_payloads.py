@@ -1,0 +1,131 @@
+"""Rows as bytes: exactly what was published comes back, and no more than the row goes out."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+
+from caddis.confidential.design import TopicDesign
+from caddis.confidential.payloads import Payloads
+from caddis.errors import EventError, TamperedEvent
+from tests.oracle.events import ZONED
+
+
+def payloads(schema: pa.Schema) -> Payloads:
+    return Payloads(TopicDesign.of("homes", schema, values=1))
+
+
+def there_and_back(batch: pa.RecordBatch) -> pa.RecordBatch:
+    made = payloads(batch.schema)
+    rows = made.rows_of(batch, "event_id")
+    return made.together([made.read(made.written(rows, row)) for row in range(batch.num_rows)])
+
+
+WORDS = pa.dictionary(pa.int8(), pa.string())
+
+
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        (["Galway", None, "Cork"], pa.string()),
+        (["Galway", None, "Cork"], pa.large_string()),
+        (["Galway", None, "a text that is longer than a view"], pa.string_view()),
+        ([b"\xff", None, b""], pa.binary_view()),
+        (["Galway", None, "Galway"], WORDS),
+        ([["a"], None, ["b", None]], pa.list_(WORDS)),
+        ([["a"], None, ["b", None]], pa.large_list(pa.string_view())),
+        ([["a", "b"], None, ["b", None]], pa.list_(pa.string(), 2)),
+        (
+            [{"x": "a", "y": 1}, None, {"x": None, "y": None}],
+            pa.struct([("x", WORDS), ("y", pa.int8())]),
+        ),
+        ([True, None, False], pa.bool_()),
+        ([dt.datetime(2024, 2, 29, tzinfo=dt.UTC), None, None], ZONED),
+        ([None, None, None], pa.null()),
+    ],
+    ids=str,
+)
+def test_rows_come_back_as_they_were(values, type_):
+    batch = pa.record_batch({"city": pa.array(values, type_), "n": pa.array([1, 2, 3])})
+    back = there_and_back(batch)
+    assert back.schema == batch.schema
+    assert back.to_pylist() == batch.to_pylist()
+
+
+def test_no_rows_are_an_empty_batch():
+    batch = pa.record_batch({"city": pa.array([], WORDS)})
+    assert payloads(batch.schema).together([]).equals(batch)
+
+
+@pytest.mark.parametrize("type_", [pa.string(), pa.string_view(), WORDS], ids=str)
+def test_a_row_carries_nothing_of_other_rows(type_):
+    texts = ["the first of these texts", "another text, in the middle", "and the last of the texts"]
+    batch = pa.record_batch({"city": pa.array(texts).cast(type_)})
+    made = payloads(batch.schema)
+    rows = made.rows_of(batch, "event_id")
+    written = made.written(rows, 1)
+    assert texts[1].encode() in written
+    assert texts[0].encode() not in written
+    assert texts[2].encode() not in written
+
+
+SCHEMA = pa.schema([("city", pa.string()), ("at", ZONED), ("price", pa.int32())])
+
+
+def test_a_column_that_the_batch_lacks_is_null():
+    rows = payloads(SCHEMA).rows_of(pa.record_batch({"city": ["Cork"]}), "event_id")
+    assert rows.to_pylist() == [{"city": "Cork", "at": None, "price": None}]
+
+
+def test_columns_are_brought_into_the_types_of_the_design():
+    batch = pa.record_batch({"price": pa.array([5], pa.int64()), "event_id": ["e"]})
+    assert payloads(SCHEMA).rows_of(batch, "event_id").column("price").type == pa.int32()
+
+
+@pytest.mark.parametrize(
+    ("batch", "problem"),
+    [
+        (
+            {"price": ["much"]},
+            "column 'price' is STRING in these events; the topic's design says INT",
+        ),
+        ({"price": [2**40]}, "column 'price' is BIGINT"),
+        ({"at": [dt.datetime(2024, 2, 29)]}, "column 'at' is TIMESTAMP_NTZ"),
+        ({"price": [1], "colour": ["red"]}, "topic 'homes' has no column 'colour'"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(batch, problem):
+    with pytest.raises(EventError, match=problem):
+        payloads(SCHEMA).rows_of(pa.record_batch(batch), "event_id")
+
+
+def test_a_column_that_comes_twice_is_refused():
+    batch = pa.RecordBatch.from_arrays([pa.array(["a"])] * 2, ["city", "city"])
+    with pytest.raises(EventError, match="2 columns 'city'"):
+        payloads(SCHEMA).rows_of(batch, "event_id")
+
+
+def test_times_within_structs_and_arrays_must_be_of_the_same_kind():
+    schema = pa.schema([("stay", pa.struct([("nights", pa.list_(ZONED))]))])
+    local = pa.struct([("nights", pa.list_(pa.timestamp("us")))])
+    batch = pa.record_batch({"stay": pa.array([{"nights": [dt.datetime(2024, 2, 29)]}], local)})
+    with pytest.raises(EventError, match="column 'stay'"):
+        payloads(schema).rows_of(batch, "event_id")
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 40, 100])
+def test_what_is_no_row_of_the_topic_is_refused(size):
+    made = payloads(SCHEMA)
+    written = made.written(made.rows_of(pa.record_batch({"city": ["Cork"]}), "event_id"), 0)
+    for data in (written[:size], bytes(size), b"\xff" * size):
+        with pytest.raises(TamperedEvent, match="no event of topic 'homes'"):
+            made.read(data)
+
+
+def test_two_rows_are_no_event():
+    made = payloads(SCHEMA)
+    rows = made.rows_of(pa.record_batch({"city": ["Cork", "Galway"]}), "event_id")
+    with pytest.raises(TamperedEvent):
+        made.read(rows.serialize().to_pybytes())
