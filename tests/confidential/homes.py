@@ -12,7 +12,8 @@ from caddis import Matcher
 from caddis.confidential.design import Scheme, TopicDesign
 from caddis.confidential.directory import Directory
 from caddis.confidential.matcher import SealedMatches
-from tests.confidential.sealed_workloads import EVENT_KEY, Parties, numbered, subscriptions
+from caddis.confidential.opening import Inbox
+from tests.confidential.sealed_workloads import EVENT_KEY, Parties, subscriptions
 
 SCHEMA = pa.schema([("city", pa.string()), ("price", pa.int32()), ("tags", pa.list_(pa.string()))])
 EVENTS = pa.record_batch(
@@ -46,9 +47,19 @@ class Homes:
     def seal(self, wheres: list[str]) -> pa.Table:
         return self.parties.subscription_sealer(self.topic).seal(subscriptions(wheres)).table
 
-    def publish(self, events: pa.RecordBatch = EVENTS) -> pa.RecordBatch:
-        """Sealed in a run of their own; ids count from 0."""
-        return self.parties.event_sealer(self.topic).seal(numbered(events), EVENT_KEY)
+    def publish(self, events: pa.RecordBatch = EVENTS, first: int = 0) -> pa.RecordBatch:
+        """Sealed in a run of their own; ids count from `first`."""
+        ids = pa.array(range(first, first + events.num_rows), pa.int64())
+        named = events.append_column(EVENT_KEY, ids)
+        return self.parties.event_sealer(self.topic).seal(named, EVENT_KEY)
+
+    def received(self, sent: pa.RecordBatch, wheres: list[str]) -> set[tuple[int, int]]:
+        """Event ids and links that are left after Ann's own check of what she was sent."""
+        mine = subscriptions(wheres)
+        mine = mine.append_column("topic", pa.array([self.topic] * len(wheres)))
+        found = Inbox(self.parties.ann, self.directory, mine).receive(sent)
+        ids = sent.column("event_id").take(pa.array(found.rows)).to_pylist()
+        return set(zip(ids, found.subscription_ids.to_pylist(), strict=True))
 
 
 @cache
@@ -86,4 +97,6 @@ def changed(events: pa.RecordBatch, row: int, part: str, value: object) -> pa.Re
     values = events.column(part).to_pylist()
     values[row] = value
     place, field = events.schema.names.index(part), events.schema.field(part)
-    return events.set_column(place, field.with_nullable(True), pa.array(values, field.type))
+    return events.set_column(
+        place, field.with_nullable(value is None), pa.array(values, field.type)
+    )

@@ -1,0 +1,241 @@
+"""Sealed events on Spark: workers without a key find what the plain match would, after the
+subscriber's own check; what is refused is told, and stops nobody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import caddis
+from caddis import ModelReport, SealedReport, SubscriptionStore
+from caddis.confidential.sealed_subscriptions import as_text
+from caddis.errors import EventError, InvalidSubscriptions, ModelError, SubscriptionTableError
+from tests.confidential.homes import EVENTS, WHERES, Pairs, changed, homes, plainly, sealed_wheres
+from tests.confidential.sealed_workloads import subscriptions
+from tests.spark.test_streaming import run
+
+COPIES = 20
+"""The few events come so many times, each in a run of its own."""
+ALL = range(len(WHERES))
+COLUMNS = (
+    "event_id long, topic string, epoch long, publisher string, run long, number long, "
+    "filter binary, tokens binary, point binary, payload binary, signature binary"
+)
+
+
+@pytest.fixture(scope="module")
+def published() -> pa.Table:
+    size = len(EVENTS)
+    return pa.Table.from_batches([homes().publish(first=size * at) for at in range(COPIES)])
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession, published: pa.Table) -> DataFrame:
+    return spark.createDataFrame(published, COLUMNS).repartition(3)
+
+
+def pairs(matches: DataFrame) -> Pairs:
+    rows = [(row[0], row[1]) for row in matches.collect()]
+    assert len(rows) == len(set(rows)), "a match came out twice"
+    return set(rows)
+
+
+def received(matched: Pairs, published: pa.Table, links: Iterable[int] = ALL) -> Pairs:
+    """What is left after the subscriber's own check of the events that it was sent."""
+    ids = pa.array(sorted({event for event, _ in matched}), pa.int64())
+    sent = published.filter(pc.is_in(published["event_id"], ids)).combine_chunks()
+    left = {pair for pair in homes().received(sent.to_batches()[0], WHERES) if pair[1] in links}
+    assert left <= matched, "a match was lost on the way"
+    return left
+
+
+def expected(copies: Iterable[int] = range(COPIES), links: Iterable[int] = ALL) -> Pairs:
+    """By event and subscription: what plain matching finds, copy by copy."""
+    size = len(EVENTS)
+    return {
+        (copy * size + row, link)
+        for row, link in plainly(WHERES)
+        for copy in copies
+        if link in links
+    }
+
+
+# ------------------------------------------------------------------------ as in plain matching
+
+
+def test_sealed_is_plain_after_the_subscribers_own_check(events: DataFrame, published: pa.Table):
+    report = SealedReport()
+    matches = caddis.match(
+        events, sealed_wheres(), sealed=True, directory=homes().directory, report=report
+    )
+    assert matches.columns == ["event_id", "subscription_id"]
+    found = pairs(matches)
+    assert received(found, published) == expected()
+    assert (report.events, report.refusals, len(report.refused)) == (len(published), {}, 0)
+    assert report.inspected >= report.tests >= len(found)
+    assert report.products > 0
+    assert pairs(matches) == found, "a job that runs again finds the same"
+
+
+def test_subscriptions_may_be_a_dataframe_of_texts(
+    spark: SparkSession, events: DataFrame, published: pa.Table
+):
+    rows = [(row["subscription_id"], as_text(row["where"])) for row in sealed_wheres().to_pylist()]
+    table = spark.createDataFrame(rows, "subscription_id long, where string")
+    found = pairs(caddis.match(events.drop("payload", "signature"), table, sealed=True))
+    assert received(found, published) == expected()
+
+
+def test_a_stream_follows_a_store_of_sealed_subscriptions(
+    spark: SparkSession, published: pa.Table, tmp_path: Path
+):
+    size = len(EVENTS)
+    (tmp_path / "events").mkdir()
+    for number in range(3):
+        file = tmp_path / "events" / f"{number}.parquet"
+        pq.write_table(published.slice(number * size, size), file)
+        os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
+    homes().directory.write(tmp_path / "directory.json")
+    store = SubscriptionStore.create(tmp_path / "store", sealed=True)
+    wheres = sealed_wheres()
+    store.add(wheres.slice(0, 3))
+    source = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
+    matches = caddis.match(
+        source.parquet(str(tmp_path / "events")),
+        SubscriptionStore.open(tmp_path / "store"),
+        sealed=True,
+        directory=tmp_path / "directory.json",
+    )
+
+    def change(batch: int) -> None:
+        store.remove([batch])
+        store.add(wheres.slice(3 + 2 * batch, 2))
+
+    seen = run(matches, tmp_path / "checkpoint", change)
+    alive = {0: {0, 1, 2}, 1: {1, 2, 3, 4}, 2: {2, 3, 4, 5, 6}}
+    for batch, links in alive.items():
+        found = {(event, int(link)) for event, link in seen[batch]}
+        assert {link for _, link in found} <= links
+        assert received(found, published, links) == expected([batch], links)
+    assert len(store) == len(store.subscriptions()) == 6
+
+
+# ------------------------------------------------------------------------------------- refusals
+
+
+def test_refused_events_are_told_and_stop_nobody(spark: SparkSession):
+    genuine = homes().publish()
+    stranger = homes(topic="boats").publish(EVENTS.slice(0, 1), first=9)
+    bad = changed(genuine, 1, "payload", genuine.column("payload")[1].as_py() + b"?")
+    bad = changed(changed(bad, 2, "point", b"short"), 3, "epoch", 7)
+    rows = pa.concat_tables(
+        pa.Table.from_batches([one]) for one in (bad, genuine.slice(0, 1), stranger)
+    )
+    report = SealedReport()
+    matches = caddis.match(
+        spark.createDataFrame(rows, COLUMNS).coalesce(1),
+        homes().seal(["TRUE"]),
+        sealed=True,
+        directory=homes().directory,
+        report=report,
+    )
+    assert pairs(matches) == {(0, 0), (4, 0), (5, 0)}
+    told = sorted(zip(*report.refused.select([0, 1, 2]).to_pydict().values(), strict=True))
+    assert told == [
+        ("0", "pat", "ReplayedEvent"),
+        ("1", "pat", "TamperedEvent"),
+        ("2", "pat", "TruncatedEvent"),
+        ("3", "pat", "WrongEpoch"),
+        ("9", "pat", "UnknownPublisher"),
+    ]
+    assert sum(report.refusals.values()) == 5
+    assert all("event " in message for message in report.refused["message"].to_pylist())
+
+
+def test_without_a_directory_badly_made_events_are_told(spark: SparkSession):
+    rows = pa.Table.from_batches([changed(homes().publish(), 2, "tokens", b"123")])
+    report = SealedReport()
+    frame = spark.createDataFrame(rows, COLUMNS)
+    table = homes().seal(["TRUE"])
+    assert len(pairs(caddis.match(frame, table, sealed=True, report=report))) == len(EVENTS) - 1
+    assert report.refusals == {"TruncatedEvent": 1}
+
+
+def test_workers_have_no_key(events: DataFrame, tmp_path: Path):
+    """Nothing that is written for them holds a secret."""
+    matches = caddis.match(
+        events,
+        sealed_wheres(),
+        sealed=True,
+        directory=homes().directory,
+        index_dir=tmp_path / "index",
+        report=SealedReport(),
+    )
+    matches.count()
+    ann = homes().parties.ann.subscriber_keys("homes")
+    pat = homes().parties.pat.publisher_keys("homes")
+    secrets = [ann.matching.secret, ann.content.secret, pat.sealing.secret]
+    secrets += [ann.matching.transform_secret, pat.signing.private_bytes_raw()]
+    written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert len(written) > 5_000
+    assert not [secret for secret in secrets if secret in written]
+    assert b"Galway" not in written
+
+
+# --------------------------------------------------------------------------------------- errors
+
+
+def test_what_does_not_fit_is_refused_at_once(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+):
+    plain = spark.createDataFrame([(1, "Cork")], "event_id long, city string")
+    sealed, texts = sealed_wheres(), subscriptions(["city = 'Cork'"])
+
+    @caddis.concept(reads="city")
+    def coastal(_: str) -> bool:
+        return True
+
+    with pytest.raises(EventError, match="have a column 'topic'; these have event_id, city"):
+        caddis.match(plain, sealed, sealed=True)
+    with pytest.raises(EventError, match="have a column 'run'"):
+        caddis.match(events.drop("run"), sealed, sealed=True, directory=homes().directory)
+    bad = events.withColumn("filter", events["topic"])
+    with pytest.raises(EventError, match="the column 'filter' of sealed events cannot be string"):
+        caddis.match(bad, sealed, sealed=True)
+    with pytest.raises(EventError, match="the key of sealed events is 'event_id', not 'number'"):
+        caddis.match(events, sealed, sealed=True, event_key="number")
+    with pytest.raises(SubscriptionTableError, match="are not sealed: seal them first"):
+        caddis.match(events, texts, sealed=True)
+    with pytest.raises(SubscriptionTableError, match="are sealed: match them with sealed=True"):
+        caddis.match(plain, sealed)
+    with pytest.raises(ModelError, match="models cannot read sealed events"):
+        caddis.match(events, sealed, sealed=True, models=[coastal])
+    with pytest.raises(EventError, match="a directory tells about sealed events"):
+        caddis.match(plain, texts, directory=homes().directory)
+    with pytest.raises(EventError, match="is a SealedReport, not ModelReport"):
+        caddis.match(events, sealed, sealed=True, report=ModelReport())
+    store = SubscriptionStore.create(tmp_path / "plain", plain)
+    with pytest.raises(SubscriptionTableError, match="are not sealed; sealed ones need a store"):
+        caddis.match(events, store, sealed=True)
+    store = SubscriptionStore.create(tmp_path / "sealed", sealed=True)
+    with pytest.raises(SubscriptionTableError, match="are sealed; match them with sealed=True"):
+        caddis.match(plain, store)
+
+
+def test_bad_subscriptions_are_reported_beside_the_matches(events: DataFrame):
+    wheres = sealed_wheres()["where"].to_pylist()
+    wheres[1] = wheres[1][:-5]
+    table = sealed_wheres().set_column(1, "where", pa.array(wheres, pa.binary()))
+    with pytest.raises(InvalidSubscriptions, match="cut off"):
+        caddis.match(events, table, sealed=True)
+    result = caddis.match(events, table, sealed=True, on_invalid="report")
+    assert [row.subscription_id for row in result.invalid.collect()] == [1]
+    assert 1 not in {row.subscription_id for row in result.matches.collect()}
