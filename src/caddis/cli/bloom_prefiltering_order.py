@@ -15,7 +15,8 @@ QUICK = Scale(
     repeats=1,
     few=1,
     subscriptions=(1e3, 1e4, 1e5),
-    sealed=(1e3, 1e4),
+    aspe=(1e3, 1e4),
+    tokens=(1e3, 1e4),
     equalities=(0, 0.3, 0.7, 1),
     rates=(0.1, 0.01, 0.001),
     bits=(128, 256, 384, 512),
@@ -40,7 +41,8 @@ class PrefilteringOrder:
     subscriptions: int | None
     events: int | None
     largest: int | None
-    largest_sealed: int | None
+    largest_aspe: int | None
+    largest_tokens: int | None
     master: str
 
     def scale(self) -> Scale:
@@ -51,7 +53,8 @@ class PrefilteringOrder:
             repeats=self.repeats or usual.repeats,
             few=self.few or usual.few,
             subscriptions=up_to(self.largest, usual.subscriptions),
-            sealed=up_to(self.largest_sealed, usual.sealed),
+            aspe=up_to(self.largest_aspe, usual.aspe),
+            tokens=up_to(self.largest_tokens, usual.tokens),
         )
 
     def setup(self) -> Setup:

@@ -340,8 +340,11 @@ def bloom_prefiltering(
     largest: Annotated[
         int | None, _size("Most subscriptions.", "1,000,000; quick: 100,000")
     ] = None,
-    largest_sealed: Annotated[
-        int | None, _size("The same of figure sealed.", "100,000; quick: 10,000")
+    largest_aspe: Annotated[
+        int | None, _size("The same of sealed matching by products.", "100,000; quick: 10,000")
+    ] = None,
+    largest_tokens: Annotated[
+        int | None, _size("The same of sealed matching by tokens.", "1,000,000; quick: 10,000")
     ] = None,
     master: options.Master = "local[*]",
 ) -> None:
@@ -368,7 +371,8 @@ def bloom_prefiltering(
             subscriptions=subscriptions,
             events=events,
             largest=largest,
-            largest_sealed=largest_sealed,
+            largest_aspe=largest_aspe,
+            largest_tokens=largest_tokens,
             master=master,
         )
         return redraw(order, job)

@@ -19,7 +19,7 @@ from caddis.lab.bloom_prefiltering_counts import (
     measure_tests,
 )
 from caddis.lab.bloom_prefiltering_runs import Case, Draw, Scale, Setup
-from caddis.lab.bloom_prefiltering_sealed import measure_sealed
+from caddis.lab.bloom_prefiltering_sealed import measure_aspe, measure_tokens
 from caddis.lab.bloom_prefiltering_sizes import measure_bits, measure_wire
 from caddis.lab.bloom_prefiltering_times import measure_batches, measure_times
 from caddis.lab.experiments import Key, Measured, Place, Run, Task, runs_of
@@ -47,7 +47,8 @@ KINDS = {
     "targets": Kind(measure_targets, "rates", "few"),
     "bits": Kind(measure_bits, "bits", "repeats"),
     "wire": Kind(measure_wire, "wire", "repeats"),
-    "sealed": Kind(measure_sealed, "sealed", "few", timed=True),
+    "aspe": Kind(measure_aspe, "aspe", "once", timed=True),
+    "tokens": Kind(measure_tokens, "tokens", "once", timed=True),
     "times": Kind(measure_times, "subscriptions", "few", timed=True),
     "batches": Kind(measure_batches, "batches", "few", timed=True),
 }

@@ -13,12 +13,14 @@ import numpy as np
 from caddis.confidential.prefilter import Prefilter
 from caddis.lab.baselines import CountingMatcher
 from caddis.lab.bloom_prefiltering_runs import Case, Draw, Setup
-from caddis.lab.bloom_prefiltering_workload import clause_elements, event_elements, size_of
+from caddis.lab.bloom_prefiltering_workload import (
+    Elements,
+    clause_elements,
+    event_elements,
+    size_of,
+)
 from caddis.lab.experiments import Measured
 from caddis.lab.zipf import EQUALITY, zipf_event_codes, zipf_predicates
-
-FILTERS = {"paper": False, "ours": True}
-"""By name: whether filters tell which columns are not null."""
 
 
 def measure_tests(setup: Setup, case: Case) -> Measured:
@@ -33,10 +35,8 @@ def measure_equalities(setup: Setup, case: Case) -> Measured:
 
 def measure_targets(setup: Setup, case: Case) -> Measured:
     """Tests an event, and how large filters are; x: the false-positive rate they are made for."""
-    sizes = {
-        f"{name}_bits": float(size_of(presence, case.x)[0]) for name, presence in FILTERS.items()
-    }
-    return _tests(setup, case.draw, setup.conditions.subscriptions, EQUALITY, case.x) | sizes
+    found = _tests(setup, case.draw, setup.conditions.subscriptions, EQUALITY, case.x)
+    return found | {"paper_bits": size_of(False, case.x)[0], "ours_bits": size_of(True, case.x)[0]}
 
 
 def _tests(setup: Setup, draw: Draw, subscriptions: int, equality: float, rate: float) -> Measured:
@@ -47,15 +47,21 @@ def _tests(setup: Setup, draw: Draw, subscriptions: int, equality: float, rate: 
     """
     predicates = zipf_predicates(subscriptions, draw.subscriptions_seed, equality=equality)
     codes = zipf_event_codes(setup.conditions.events, draw.events_seed)
-    hashing, events = draw.hashing(), codes.shape[1]
-    found: Measured = {"matches": len(CountingMatcher(predicates).match(codes)[0]) / events}
-    for name, presence in FILTERS.items():
-        size = size_of(presence, rate)
-        clauses = clause_elements(predicates, hashing, presence=presence)
-        passing = event_elements(codes, hashing, presence=presence).filters(*size)
-        candidates = Prefilter.build(clauses.filters(*size)).candidates(passing)
-        found[name] = len(candidates.rows) / events
-        if not presence:
-            found["none"] = len(clauses)
-            found["default"] = float(np.count_nonzero(np.diff(clauses.starts) == 0))
-    return found
+    words = draw.words()
+    clauses, events = clause_elements(predicates, words), event_elements(codes, words)
+    blind = clauses.without_presence()
+    tests = {
+        "paper": _left(blind, events.without_presence(), size_of(False, rate)),
+        "ours": _left(clauses, events, size_of(True, rate)),
+    }
+    matched, _ = CountingMatcher(predicates).match(codes)
+    return tests | {
+        "none": len(clauses),
+        "default": float(np.count_nonzero(np.diff(blind.starts) == 0)),
+        "matches": len(matched) / len(events),
+    }
+
+
+def _left(clauses: Elements, events: Elements, size: tuple[int, int]) -> float:
+    candidates = Prefilter.build(clauses.filters(*size)).candidates(events.filters(*size))
+    return len(candidates.rows) / len(events)

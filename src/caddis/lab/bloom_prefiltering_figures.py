@@ -57,11 +57,12 @@ def _times() -> tuple[Figure, ...]:
         ("ours", "ours"),
     )
     lines = tuple(Line(label, "times", "", name) for label, name in ways)
-    schemes = ("aspe", "tokens")
     sealed = (
-        *(Line(f"sealed, {scheme}", "sealed", scheme, "sealed") for scheme in schemes),
-        Line("sealed, aspe, no prefilter", "sealed", "aspe", "none"),
-        Line("plain Matcher", "sealed", "tokens", "plain"),
+        Line("aspe, no prefilter", "aspe", "", "none"),
+        Line("aspe, the paper's lists", "aspe", "", "paper"),
+        Line("aspe, ours", "aspe", "", "ours"),
+        Line("tokens, ours", "tokens", "", "ours"),
+        Line("plain events, Matcher", "tokens", "", "plain"),
     )
     compared = tuple(
         Line(label, "times", "", f"{name}_compared") for label, name in ways if name != "scan"
@@ -75,7 +76,7 @@ def _times() -> tuple[Figure, ...]:
 
 def _sizes() -> tuple[Figure, ...]:
     rate = "false-positive rate"
-    hashes = ((BEST, "as many hashes as are best"), ("2", "2 hashes"))
+    hashes = ((BEST, "best number of hashes"), ("2", "2 hashes"))
     rates = tuple(
         Line(f"{label}, {kind}", "bits", setting, measure)
         for setting, label in hashes
@@ -92,11 +93,11 @@ def _sizes() -> tuple[Figure, ...]:
         Line("compressed, up to 4 × the bits", "wire", "", "moderate"),
         Line("compressed, up to 32 × the bits", "wire", "", "compressed"),
     )
-    bits, title = "bits of the filter", "filters of the same size on their way"
+    bits, title = "bits of the filter", "filters of the same size on the wire"
     return (
         Figure("rates", "values that seem to be there", bits, rate, rates, False, True),
-        Figure("wire", "a filter on its way", bits, "bytes an event", wire, False),
-        Figure("same-size", title, "bytes an event", rate, same, False, True),
+        Figure("wire", "an event's filter on the wire", bits, "bytes", wire, False),
+        Figure("same-size", title, "bytes on the wire", rate, same, False, True),
     )
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caddis.confidential.secret_keys import KeyedHashing, MatchingKey
+from caddis.confidential.secret_keys import MatchingKey
 from caddis.errors import ConfidentialError
-from caddis.lab.bloom_prefiltering_workload import RATE, TOPIC
+from caddis.lab.bloom_prefiltering_workload import RATE, TOPIC, HashedWords
 from caddis.lab.experiments import Run
 from caddis.lab.run_tables import RunTable
 
@@ -36,9 +36,9 @@ class Scale:
     """Where experiments are run along their axes, and how often.
 
     repeats: how often; each time with other events, subscriptions and keys.
-    few: the same where subscriptions are many, or a clock runs.
+    few: the same where subscriptions are many, or a clock runs; once: where they are sealed.
     subscriptions: of figures in which their number varies.
-    sealed: the same where the whole sealed match is timed.
+    aspe, tokens: the same where the whole match is timed, by scheme; aspe takes more memory.
     equalities: shares of the predicates.
     rates: for which filters are made.
     bits: of filters.
@@ -49,9 +49,11 @@ class Scale:
 
     repeats: int = 5
     few: int = 3
+    once: int = 1
     subscriptions: tuple[float, ...] = (1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6)
-    sealed: tuple[float, ...] = (1e3, 1e4, 1e5)
-    equalities: tuple[float, ...] = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
+    aspe: tuple[float, ...] = (1e3, 1e4, 1e5)
+    tokens: tuple[float, ...] = (1e3, 1e4, 1e5, 1e6)
+    equalities: tuple[float, ...] = (0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1)
     rates: tuple[float, ...] = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001)
     bits: tuple[float, ...] = (128, 192, 256, 320, 384, 448, 512, 576, 640, 768, 896, 1024)
     wire: tuple[float, ...] = (16, 24, 32, 40, 48, 56, 64, 72, 80, 96)
@@ -64,6 +66,8 @@ class Setup(NamedTuple):
 
     conditions: Conditions
     seconds: float = 1.0
+    batch: int = 10_000
+    """Events that a clock runs on at most: as many as Spark hands to a worker at a time."""
 
 
 class Draw(NamedTuple):
@@ -85,8 +89,9 @@ class Draw(NamedTuple):
         secret = np.random.default_rng([self.seed, self.repeat]).bytes(32)
         return MatchingKey.of(secret, TOPIC, epoch)
 
-    def hashing(self) -> KeyedHashing:
-        return self.key().hashing()
+    def words(self) -> HashedWords:
+        """Hashed with that key."""
+        return HashedWords.of(self.key().hashing())
 
 
 class Case(NamedTuple):

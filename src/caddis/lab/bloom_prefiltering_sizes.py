@@ -110,7 +110,7 @@ def counted_rate(elements: Elements, bits: int, hashes: int) -> float:
 
 def _elements(setup: Setup, draw: Draw) -> Elements:
     codes = zipf_event_codes(setup.conditions.events, draw.events_seed)
-    return event_elements(codes, draw.hashing(), presence=True)
+    return event_elements(codes, draw.words())
 
 
 def _counts(elements: Elements) -> Int32s:

@@ -19,6 +19,7 @@ from caddis.errors import ConfidentialError
 from caddis.lab.bloom_prefiltering_clock import per_event
 from caddis.lab.bloom_prefiltering_runs import Case, Draw, Setup
 from caddis.lab.bloom_prefiltering_workload import (
+    Elements,
     clause_elements,
     event_elements,
     size_of,
@@ -27,8 +28,6 @@ from caddis.lab.bloom_prefiltering_workload import (
 from caddis.lab.experiments import Measured
 from caddis.lab.zipf import zipf_event_codes, zipf_predicates
 
-BATCH = 10_000
-"""Events at a time, where that does not vary: as many as Spark hands to a worker."""
 SAMPLE = 2_000
 FEW, CHECKED = 100, 20
 SPARSE = 2
@@ -43,12 +42,34 @@ class Filters(NamedTuple):
     sample: Words
 
 
+class Workload(NamedTuple):
+    """What filters are made of."""
+
+    clauses: Elements
+    events: Elements
+
+    @classmethod
+    def of(cls, setup: Setup, draw: Draw, subscriptions: int) -> Workload:
+        words = draw.words()
+        codes = zipf_event_codes(setup.batch + SAMPLE, draw.events_seed)
+        predicates = zipf_predicates(subscriptions, draw.subscriptions_seed)
+        return cls(clause_elements(predicates, words), event_elements(codes, words))
+
+    def without_presence(self) -> Workload:
+        return Workload(self.clauses.without_presence(), self.events.without_presence())
+
+    def filters(self, bits: int, hashes: int) -> Filters:
+        events = self.events.filters(bits, hashes)
+        clauses = self.clauses.filters(bits, hashes)
+        return Filters(clauses, events[:-SAMPLE], events[-SAMPLE:])
+
+
 def measure_times(setup: Setup, case: Case) -> Measured:
     """µs an event, and how many filters are compared; x: subscriptions."""
-    rate, number = setup.conditions.rate, int(case.x)
-    theirs = _filters(case.draw, number, size_of(False, rate), presence=False)
-    sparse = _filters(case.draw, number, sparse_size(SPARSE, rate), presence=False)
-    ours = _filters(case.draw, number, size_of(True, rate), presence=True)
+    rate, workload = setup.conditions.rate, Workload.of(setup, case.draw, int(case.x))
+    theirs = workload.without_presence().filters(*size_of(False, rate))
+    sparse = workload.without_presence().filters(*sparse_size(SPARSE, rate))
+    ours = workload.filters(*size_of(True, rate))
     index, same_lists = Prefilter.build(ours.clauses, ours.sample), PaperLists.build(ours.clauses)
     check_same(index, same_lists, ours)
 
@@ -74,8 +95,8 @@ def measure_times(setup: Setup, case: Case) -> Measured:
 
 def measure_batches(setup: Setup, case: Case) -> Measured:
     """µs an event; x: events at a time."""
-    number, rate = setup.conditions.subscriptions, setup.conditions.rate
-    filters = _filters(case.draw, number, size_of(True, rate), presence=True)
+    workload = Workload.of(setup, case.draw, setup.conditions.subscriptions)
+    filters = workload.filters(*size_of(True, setup.conditions.rate))
     index, size = Prefilter.build(filters.clauses, filters.sample), int(case.x)
     lists = PaperLists.build(filters.clauses)
 
@@ -98,12 +119,3 @@ def check_same(index: Prefilter, lists: PaperLists, filters: Filters) -> None:
     ]
     if pairs[0] != pairs[1]:
         raise ConfidentialError("two prefilters do not find the same candidates")
-
-
-def _filters(draw: Draw, subscriptions: int, size: tuple[int, int], *, presence: bool) -> Filters:
-    hashing = draw.hashing()
-    predicates = zipf_predicates(subscriptions, draw.subscriptions_seed)
-    codes = zipf_event_codes(BATCH + SAMPLE, draw.events_seed)
-    events = event_elements(codes, hashing, presence=presence).filters(*size)
-    clauses = clause_elements(predicates, hashing, presence=presence).filters(*size)
-    return Filters(clauses, events[:BATCH], events[BATCH:])

@@ -60,6 +60,12 @@ class Elements:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def without_presence(self) -> Elements:
+        """The paper's: values alone."""
+        kept = (self.which < FIRST_PRESENCE) | (self.which >= FIRST_NUMBER)
+        before = _starts(kept.astype(np.int64))
+        return Elements(self.digests, self.which[kept], before[self.starts])
+
     def filters(self, bits: int, hashes: int) -> Words:
         """A filter for each row."""
         places = places_of(self.digests, bits, hashes)[self.which]
@@ -77,14 +83,23 @@ def sparse_size(hashes: int, rate: float = RATE) -> tuple[int, int]:
     return ceil(bits / WORD) * WORD, hashes
 
 
-def word_digests(hashing: KeyedHashing) -> Bytes:
-    """Of every word of every column, and then of every column's presence."""
-    words = [word.encode() for word in WORDS]
-    parts = [hashing.values((name,), words) for name in CATEGORICAL]
-    return np.concatenate([*parts, *(hashing.presence((name,)) for name in ATTRIBUTES)])
+@dataclass(frozen=True, slots=True)
+class HashedWords:
+    """Digests of every word of every column, and then of every column's presence."""
+
+    hashing: KeyedHashing
+    digests: Bytes
+
+    @classmethod
+    def of(cls, hashing: KeyedHashing) -> HashedWords:
+        """With the key of a topic and epoch."""
+        words = [word.encode() for word in WORDS]
+        parts = [hashing.values((name,), words) for name in CATEGORICAL]
+        presence = [hashing.presence((name,)) for name in ATTRIBUTES]
+        return cls(hashing, np.concatenate([*parts, *presence]))
 
 
-def event_elements(codes: Ints, hashing: KeyedHashing, *, presence: bool) -> Elements:
+def event_elements(codes: Ints, words: HashedWords) -> Elements:
     """Of the events with these codes: every value, and which columns have one."""
     row, column = np.nonzero(codes.T >= 0)
     code = codes[column, row]
@@ -92,24 +107,19 @@ def event_elements(codes: Ints, hashing: KeyedHashing, *, presence: bool) -> Ele
     values = column * len(WORDS) + code
     pairs, place = np.unique(np.stack([column[number], code[number]]), axis=1, return_inverse=True)
     values[number] = FIRST_NUMBER + place.reshape(-1)
-    digests = [word_digests(hashing), *(_number(pair, hashing) for pair in pairs.T.tolist())]
-    which, per_row = values, np.bincount(row, minlength=codes.shape[1])
-    if presence:
-        which, per_row = (
-            np.stack([values, FIRST_PRESENCE + column], axis=1).reshape(-1),
-            2 * per_row,
-        )
-    return Elements(np.concatenate(digests), which, _starts(per_row))
+    digests = [words.digests, *(_number(pair, words.hashing) for pair in pairs.T.tolist())]
+    both = np.stack([values, FIRST_PRESENCE + column], axis=1)
+    per_row = 2 * np.bincount(row, minlength=codes.shape[1])
+    return Elements(np.concatenate(digests), both.reshape(-1), _starts(per_row))
 
 
-def clause_elements(predicates: Predicates, hashing: KeyedHashing, *, presence: bool) -> Elements:
+def clause_elements(predicates: Predicates, words: HashedWords) -> Elements:
     """Of the subscriptions' sealed clauses: equalities, and columns that other predicates need."""
     table = clause_table(predicates)
     elements = np.where(
         table.code >= 0, table.column * len(WORDS) + table.code, FIRST_PRESENCE + table.column
     )
-    asked = table.used & (presence | (table.code >= 0))
-    return Elements(word_digests(hashing), elements[asked], _starts(asked.sum(axis=1)))
+    return Elements(words.digests, elements[table.used], _starts(table.used.sum(axis=1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +165,8 @@ def _within(lengths: Ints) -> Ints:
     lengths = lengths.copy()
     for _ in range(MOST_PREDICATES):
         many = np.flatnonzero(lengths.prod(axis=1) > MOST_CLAUSES)
-        lengths[many, lengths[many].argmax(axis=1)] = 1
+        last_longest = MOST_PREDICATES - 1 - lengths[many, ::-1].argmax(axis=1)
+        lengths[many, last_longest] = 1
     return lengths
 
 
