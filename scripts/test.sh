@@ -72,6 +72,7 @@ check "kernels: matching" ended matching
 start topics python -m tests.compiled topics
 check "kernels: ordering" ended ordering
 check "kernels: overlay" python -m tests.compiled overlay
+check "kernels: confidential" python -m tests.compiled confidential
 check "kernels: topics" ended topics
 
 rm -rf build/coverage

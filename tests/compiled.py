@@ -1,18 +1,25 @@
 """Compiles the kernels once, before the tests' processes would each compile them for themselves.
 
-    python -m tests.compiled (matching | ordering | overlay | topics)
+    python -m tests.compiled (matching | ordering | overlay | topics | confidential)
 
 Numba keeps what it compiles beside the sources, and every process of the same checkout finds it
 there. Random clauses over random columns need most of what matches, one choice of a model all that
-orders models, one event all that brokers run, and one of each of the lab's experiments all that
-votes and clusters; what is missing, a test compiles when it needs it.
+orders models, one event all that brokers run, one of each of the lab's experiments all that votes
+and clusters, and one sealed batch in each scheme all that seals and compares; what is missing, a
+test compiles when it needs it.
 """
 
 import sys
 from random import Random
 
 import numpy as np
+import pyarrow as pa
 
+from caddis.confidential.clause_groups import Sifting
+from caddis.confidential.design import SCHEMES
+from caddis.confidential.matcher import SealedMatcher
+from caddis.confidential.warming import warm_up
+from caddis.confidential.wire import decode, encode
 from caddis.lab import draw_workload, simulate
 from caddis.lab.instances import paper_workload, random_instance
 from caddis.lab.interest_models import planted
@@ -24,11 +31,13 @@ from caddis.ordering import POLICIES
 from caddis.overlay import FORWARDINGS, Topology
 from caddis.topics.majority import SignVoter
 from caddis.topics.voting import Voter
+from tests.confidential.homes import sealed_events, sealed_wheres
 from tests.oracle.clauses import Clauses
 from tests.oracle.events import random_batch, random_schema
 from tests.oracle.judges import ask_caddis
 
 SCHEMAS = 6
+SIFTINGS: tuple[Sifting, ...] = ("rarest-bit", "paper", None)
 
 
 def matching() -> None:
@@ -66,7 +75,23 @@ def topics() -> None:
         node.set_input([1, 0] if isinstance(node, Voter) else [1])
 
 
+def confidential() -> None:
+    warm_up()
+    for scheme in SCHEMES:
+        events, wheres = sealed_events(scheme), sealed_wheres(scheme)
+        for prefilter in SIFTINGS:
+            SealedMatcher.compile(wheres, sample=events, prefilter=prefilter).match(events)
+    filters = np.array([[1 << 40]], np.uint64)
+    decode(pa.array(encode(filters, compressed=True), pa.binary()), bits=64)
+
+
+ROOMS = {
+    "matching": matching,
+    "ordering": ordering,
+    "overlay": overlay,
+    "topics": topics,
+    "confidential": confidential,
+}
+
 if __name__ == "__main__":
-    {"matching": matching, "ordering": ordering, "overlay": overlay, "topics": topics}[
-        sys.argv[1]
-    ]()
+    ROOMS[sys.argv[1]]()

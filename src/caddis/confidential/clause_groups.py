@@ -131,7 +131,8 @@ class ClauseGroup:
             parts.token_starts[begin : end + 1],
             parts.tokens,
         )
-        return self._fulfilled(parts, pairs[:, 0] + np.int32(begin), pairs[:, 1])
+        rows, clauses = pairs[:, 0] + np.int32(begin), np.ascontiguousarray(pairs[:, 1])
+        return self._fulfilled(parts, rows, clauses)
 
     def _all_by_vectors(self, parts: EventParts, begin: int, end: int) -> tuple[Int32s, int]:
         starts = self.vector_starts[: self.unsifted + 1]
