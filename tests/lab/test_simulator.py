@@ -68,6 +68,7 @@ def test_policies_notify_who_is_expected(forwarding, link_delays, interval_ms, b
     assert not any(broker._visits for broker in brokers)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("interval_ms", [None, 2.0])
 @pytest.mark.parametrize("link_delays", [True, False])
 @pytest.mark.parametrize("keep", [0, 0.3, 1])

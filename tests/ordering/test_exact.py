@@ -28,6 +28,7 @@ def choice(instance: Instance) -> int:
     return int(solved(0, int(graphs.arrays.counts[0]), graphs.arrays.clauses, plan.arrays))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("joined", [0.0, 0.5])
 def test_the_first_model_of_a_best_strategy_is_chosen(joined):
     rng = np.random.default_rng(1)

@@ -70,6 +70,7 @@ def change_something(world: Adrift, number: int) -> None:
             world.connect(at, after)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("covering", [True, False])
 @pytest.mark.parametrize("policy", FORWARDINGS)
 def test_events_follow_what_is_subscribed_at_the_moment(policy, covering):

@@ -45,6 +45,7 @@ def test_every_policy_notifies_exactly_who_asked(policy, covering):
         assert world.is_quiet
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("forwarding", KNOBS, ids=knobs)
 def test_the_knobs_of_sharing_change_nobody_s_notifications(forwarding):
     for seed in range(100, 106):
