@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Every check, stopping at the first that fails: the quickest first, the others side by side.
 #
-# While mypy reads, the kernels are compiled, once for all processes. Then the tests with Spark
-# run in one process around one session, and beside it those that mostly wait for processes of
-# their own (brokers, clusters, a Connect server); the tests without Spark use the cores meanwhile,
-# in several processes. What runs in the background is shown when it has ended.
+# While mypy reads, the kernels are compiled and Spark's classes kept, once for all processes.
+# Then the tests with Spark run in one process around one session, and beside it those that mostly
+# wait for processes of their own (brokers, clusters, a Connect server); the tests without Spark
+# use the cores meanwhile, in several processes. What runs in the background is shown when it has
+# ended.
 set -Eeuo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PWD/.venv/bin:$PATH"
@@ -67,6 +68,7 @@ check "imports: import-linter" lint-imports --no-logo
 
 start matching python -m tests.compiled matching
 start ordering python -m tests.compiled ordering
+start classes python -m tests.spark.shared_classes
 check "types: mypy" mypy
 check "kernels: matching" ended matching
 start topics python -m tests.compiled topics
@@ -74,6 +76,7 @@ check "kernels: ordering" ended ordering
 check "kernels: overlay" python -m tests.compiled overlay
 check "kernels: confidential" python -m tests.compiled confidential
 check "kernels: topics" ended topics
+check "Spark's classes" ended classes
 
 rm -rf build/coverage
 mkdir -p build/coverage

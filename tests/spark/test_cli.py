@@ -1,7 +1,6 @@
 """The commands as a user runs them, on a session of the tests; and twice as processes."""
 
 import json
-import os
 import re
 import shlex
 import signal
@@ -20,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 import caddis as package
 from caddis.cli.app import app
-from tests.spark.elsewhere import QUICK_TO_START
+from tests.spark.elsewhere import quickly
 
 SCHEMA = "event_id BIGINT, city STRING, price DOUBLE"
 OFFERS = pa.table(
@@ -80,11 +79,6 @@ def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def arguments(**changes: str) -> list[str]:
     given = {"events": "offers.parquet", "subscriptions": "wishes.csv", "out": "out", **changes}
     return ["match", *(word for name, value in given.items() for word in (f"--{name}", value))]
-
-
-def quickly() -> dict[str, str]:
-    """The environment of a command in a process of its own, which prints nothing of its options."""
-    return {**os.environ, "SPARK_SUBMIT_OPTS": QUICK_TO_START}
 
 
 def found(folder: str, format_: str = "parquet") -> set[tuple[int, str]]:

@@ -42,6 +42,7 @@ from caddis.pipeline.overlay_folder import OverlayFolder
 from caddis.pipeline.overlay_messages import to_record
 from caddis.pipeline.overlay_running import RunningOverlay
 from caddis.pipeline.overlay_streams import FolderStream
+from tests.spark.elsewhere import quickly
 
 # Names that mean something to Spark, or to the records on a link.
 SCHEMA = pa.schema(
@@ -372,7 +373,7 @@ class Processes:
         words += ["--format", "jsonl"]
         log = (self.root / f"{name}.log").open("ab")
         self.alive[name] = subprocess.Popen(
-            [*STARTING, *words], cwd=self.root, stdout=log, stderr=log
+            [*STARTING, *words], cwd=self.root, env=quickly(), stdout=log, stderr=log
         )
         log.close()
 
