@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from caddis.confidential.secret_keys import MatchingKey
 from caddis.errors import ConfidentialError
+from caddis.lab.bloom_prefiltering_clock import FEWEST, Clock, per_event
 from caddis.lab.bloom_prefiltering_workload import RATE, TOPIC, HashedWords
 from caddis.lab.experiments import Run
 from caddis.lab.run_tables import RunTable
@@ -68,6 +71,13 @@ class Setup(NamedTuple):
     seconds: float = 1.0
     batch: int = 10_000
     """Events that a clock runs on at most: as many as Spark hands to a worker at a time."""
+    clock: Clock = time.perf_counter
+
+    def per_event(
+        self, function: Callable[[int], object], most: int, *, fewest: int = FEWEST
+    ) -> float:
+        """µs an event, by this clock; see there."""
+        return per_event(function, most, self.seconds, fewest=fewest, clock=self.clock)
 
 
 class Draw(NamedTuple):

@@ -17,13 +17,13 @@ from caddis.confidential.authority import Authority
 from caddis.confidential.clause_groups import Sifting
 from caddis.confidential.design import Scheme, TopicDesign
 from caddis.confidential.directory import Directory
+from caddis.confidential.gate import Gate
 from caddis.confidential.identities import Identity
 from caddis.confidential.key_rings import KeyRing
 from caddis.confidential.matcher import SealedMatcher
 from caddis.confidential.sealing import EventSealer, SubscriptionSealer
 from caddis.confidential.secret_keys import Randomness
 from caddis.errors import ConfidentialError
-from caddis.lab.bloom_prefiltering_clock import per_event
 from caddis.lab.bloom_prefiltering_runs import Case, Draw, Setup
 from caddis.lab.bloom_prefiltering_workload import RATE, SCHEMA, TOPIC, VALUES
 from caddis.lab.experiments import Measured
@@ -95,7 +95,7 @@ def _measured(scheme: Scheme, setup: Setup, case: Case) -> Measured:
     known = Matcher.compile(plain, ZIPF_SCHEMA, sample=events.slice(most))
 
     def timed(match: Callable[[pa.RecordBatch], object], some: pa.RecordBatch, most: int) -> float:
-        return per_event(lambda count: match(some.slice(0, count)), most, setup.seconds)
+        return setup.per_event(lambda count: match(some.slice(0, count)), most)
 
     found: Measured = {"plain": timed(known.match, events, most)}
     for name, prefilter, at_most in WAYS:
@@ -104,7 +104,10 @@ def _measured(scheme: Scheme, setup: Setup, case: Case) -> Measured:
         found[name] = timed(matcher.match, batch, min(most, at_most))
         report = matcher.match(batch.slice(0, CHECKED)).report
         found[f"{name}_tests"] = report.tests / CHECKED
-    return found | {"found": report.matches / CHECKED}
+    gate = Gate(topic.directory, remember=False)
+    matcher = SealedMatcher.compile(subscriptions, sample=sample, gate=gate)
+    checked = timed(matcher.match, batch, most)
+    return found | {"checked": checked, "found": report.matches / CHECKED}
 
 
 def batch_of(events: int, seed: int) -> pa.RecordBatch:

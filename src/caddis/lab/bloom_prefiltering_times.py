@@ -16,7 +16,6 @@ from caddis.confidential.filters import included
 from caddis.confidential.paper_lists import PaperLists
 from caddis.confidential.prefilter import Prefilter
 from caddis.errors import ConfidentialError
-from caddis.lab.bloom_prefiltering_clock import per_event
 from caddis.lab.bloom_prefiltering_runs import Case, Draw, Setup
 from caddis.lab.bloom_prefiltering_workload import (
     Elements,
@@ -74,7 +73,7 @@ def measure_times(setup: Setup, case: Case) -> Measured:
     check_same(index, same_lists, ours)
 
     def timed(find: Callable[[Words], object], events: Words) -> float:
-        return per_event(lambda count: find(events[:count]), len(events), setup.seconds)
+        return setup.per_event(lambda count: find(events[:count]), len(events))
 
     def scan(events: Words) -> None:
         for event in events:
@@ -105,7 +104,7 @@ def measure_batches(setup: Setup, case: Case) -> Measured:
             for first in range(0, count, size):
                 find(filters.events[first : min(first + size, count)])
 
-        return per_event(in_batches, len(filters.events), setup.seconds, fewest=min(size, FEW))
+        return setup.per_event(in_batches, len(filters.events), fewest=min(size, FEW))
 
     return {"ours": timed(index.candidates), "paper_ours": timed(lists.candidates)}
 
