@@ -14,7 +14,7 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from caddis.cli.app import app
-from caddis.cli.sealed_demo import plain_matches
+from caddis.cli.sealed_demo import broker_process, plain_matches
 from caddis.cli.sealed_demo_attacks import ATTACKS, with_attacks
 from caddis.cli.sealed_demo_parties import SUBSCRIBERS, Town, make_up, settle
 from caddis.cli.sealed_demo_summary import BrokerTold, DemoSummary, Received, Stolen
@@ -23,6 +23,7 @@ from caddis.confidential.authority_files import change_authority, read_authority
 from caddis.confidential.directory import Directory
 from caddis.confidential.gate import Gate
 from caddis.confidential.matcher import SealedMatcher
+from caddis.errors import CaddisError
 
 VERBS = ("events", "subscriptions", "match", "open", "demo")
 OFFERS = """\
@@ -292,6 +293,11 @@ def test_the_broker_of_the_demo_is_given_nothing_secret(town):
     assert all(secret not in path.read_text() for path in files)
     assert town.authority.stat().st_mode & 0o077 == 0
     assert set(read_authority(town.authority).parties) >= set(SUBSCRIBERS)
+
+
+def test_the_broker_of_the_demo_is_a_process_whose_failure_is_told(town):
+    with pytest.raises(CaddisError, match=r"^the broker failed: events: there is no such file"):
+        broker_process(town, "local[1]")
 
 
 def test_the_demo_makes_up_the_same_for_the_same_seed(town):

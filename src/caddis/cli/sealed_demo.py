@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +46,9 @@ BROKER = [sys.executable, "-c", "from caddis.cli import main; main()", "sealed",
 
 FIRST_EPOCH_ONLY = (1,)
 
+Broker = Callable[[Town, str], BrokerTold]
+"""Matches what lies in the broker's folder on this master of Spark."""
+
 
 @dataclass(frozen=True, slots=True)
 class SealedDemo:
@@ -59,8 +62,11 @@ class SealedDemo:
     master: str
 
 
-def run_demo(demo: SealedDemo, job: Job) -> DemoSummary:
-    """Play it through, and hold the outcome against plain matching."""
+def run_demo(demo: SealedDemo, job: Job, broker: Broker | None = None) -> DemoSummary:
+    """Play it through, and hold the outcome against plain matching.
+
+    broker: what matches in the broker's folder; a process of its own, unless it is given.
+    """
     began = time.monotonic()
     if demo.folder.exists() and any(demo.folder.iterdir()):
         raise ConfidentialError(f"{demo.folder} is not empty; name a new folder with --dir")
@@ -77,7 +83,7 @@ def run_demo(demo: SealedDemo, job: Job) -> DemoSummary:
         _subscribe(town, quiet)
         step.done = f"Everything sealed; {REVOKED} was revoked before the second epoch"
     with job.screen.step("The broker matches on Spark, in a process without keys") as step:
-        told = _broker(town, demo.master)
+        told = (broker or broker_process)(town, demo.master)
         step.done = f"{told.events:,} sealed events matched by a process without keys"
     with job.screen.step("Subscribers open what matched") as step:
         received = tuple(_received(town, plain, quiet))
@@ -103,15 +109,14 @@ def _subscribe(town: Town, job: Job) -> None:
         seal_subscriptions(SubscriptionOrder(town.wishes(name), name, out, town.home(name)), job)
 
 
-def _broker(town: Town, master: str) -> BrokerTold:
-    """Run the broker in its folder; what it tells."""
+def broker_process(town: Town, master: str) -> BrokerTold:
+    """Run the broker in its folder, in a process of its own; what it tells."""
     names = ["--subscriptions", SUBSCRIPTIONS, "--directory", town.directory.name, "--out", MATCHES]
     command = [*BROKER, EVENTS, *names, "--master", master, "--json"]
     done = subprocess.run(command, cwd=town.broker, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CaddisError(f"the broker failed: {done.stderr.strip().removeprefix('caddis: ')}")
-    told = json.loads(done.stdout)
-    return BrokerTold(**{name: told[name] for name in BrokerTold.__slots__})
+    return BrokerTold.of(json.loads(done.stdout))
 
 
 def _received(town: Town, plain: Plain, job: Job) -> Iterator[Received]:

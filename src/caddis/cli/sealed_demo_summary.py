@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -39,6 +41,11 @@ class BrokerTold:
     tests: int
     products: int
     matching_seconds: float
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> BrokerTold:
+        """From what `caddis sealed match --json` prints."""
+        return cls(**{one.name: told[one.name] for one in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)

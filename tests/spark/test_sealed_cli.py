@@ -1,0 +1,91 @@
+"""`caddis sealed` with Spark: the commands of the page on a session of the tests, and the demo."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner, Result
+
+from caddis.cli.app import app
+from caddis.cli.running import Job
+from caddis.cli.sealed_demo import EVENTS, MATCHES, SUBSCRIPTIONS, SealedDemo, run_demo
+from caddis.cli.sealed_demo_attacks import ATTACKS, with_attacks
+from caddis.cli.sealed_demo_parties import Town
+from caddis.cli.sealed_demo_summary import BrokerTold, Stolen
+from caddis.cli.sealed_matching import MatchOrder, match_sealed
+
+PAGE = Path(__file__).parents[2] / "docs" / "confidential.md"
+
+
+@pytest.fixture
+def caddis(spark: SparkSession) -> Callable[..., Result]:
+    def call(*arguments: str) -> Result:
+        return CliRunner().invoke(app, list(arguments))
+
+    return call
+
+
+@pytest.fixture
+def page(
+    caddis: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """The current folder, with the files of the page, after its commands: what they printed."""
+    monkeypatch.chdir(tmp_path)
+    text = PAGE.read_text()
+    for name, content in re.findall(
+        r"^`([\w.-]+)`:\n\n```\w+\n(.*?)^```", text, re.MULTILINE | re.DOTALL
+    ):
+        Path(name).write_text(content)
+    blocks = re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    printed = []
+    for line in "".join(blocks).splitlines():
+        said = caddis(*shlex.split(line)[1:])
+        assert said.exit_code == 0, (line, said.output)
+        printed.append(said.stdout)
+    return printed
+
+
+def test_the_commands_of_the_page_give_what_plain_matching_finds(caddis, page):
+    rows = Path("mine.csv").read_text().splitlines()
+    kept = [line.replace('"', "").split(",")[:2] for line in rows[1:]]
+    assert sorted(map(tuple, kept)) == [("1", "1"), ("1", "3"), ("2", "2")]
+    said = next(text for text in page if "encrypted tests" in text)
+    assert re.search(r"sealed events +3\b", said)
+    assert re.search(r"refused +0\b", said)
+    secrets = json.loads(Path("authority.json").read_text())["content"]
+    assert secrets["signing"] not in "".join(page)
+
+    pq.write_table(with_attacks(pq.read_table("sealed.parquet")), "sealed.parquet")
+    wishes = Path("sealed-wishes.csv")
+    wishes.write_text("subscription_id,where\n4,sealed:AAAA\n")
+    again = ["sealed", "match", "sealed.parquet", "--subscriptions", str(wishes), "--json"]
+    refused = caddis(*again, "--out", "none")
+    assert "subscription 4: this is no sealed subscription" in refused.stderr
+    told = json.loads(caddis(*again, "--out", "none", "--on-invalid", "report").stdout)
+    assert told["refused"] == dict.fromkeys(ATTACKS, 1)
+    assert (told["events"], told["invalid"], told["matches"]) == (7, 1, 0)
+    reasons = [json.loads(line) for line in Path("none/_refused.jsonl").read_text().splitlines()]
+    assert {one["error"] for one in reasons} == set(ATTACKS)
+
+
+def here(town: Town, master: str) -> BrokerTold:
+    """A broker in this process."""
+    files = town.broker / EVENTS, town.broker / SUBSCRIPTIONS, town.broker / MATCHES
+    found = match_sealed(MatchOrder(*files, town.directory, master=master), Job(quiet=True))
+    return BrokerTold.of(found.as_json())
+
+
+@pytest.mark.parametrize("scheme", ["aspe", "tokens"])
+def test_what_the_demo_s_subscribers_keep_equals_plain_matching(spark, tmp_path, scheme):
+    demo = SealedDemo(tmp_path / "town", 300, 400, scheme, 1, "local[2]")
+    told = run_demo(demo, Job(quiet=True), here)
+    assert told.equal
+    assert told.broker.refused == dict.fromkeys(ATTACKS, 1)
+    assert told.stolen == Stolen("dee", opened=150, locked=150)
+    assert sum(one.kept for one in told.received) > 0
+    assert told.broker.tests * 10 < told.broker.pairs
