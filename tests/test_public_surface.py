@@ -42,6 +42,8 @@ def test_the_public_names_are_these():
         "errors",
         "match",
         "models",
+        "open_events",
+        "seal_events",
         "topics_to_channels",
     ]
 
@@ -58,6 +60,11 @@ def test_importing_caddis_does_not_load_spark():
 
 def test_what_needs_spark_is_loaded_when_it_is_first_used():
     assert "caddis.pipeline" in loaded_by("import caddis; caddis.match")
+
+
+def test_who_seals_nothing_does_without_cryptography():
+    loaded = loaded_by("import caddis; caddis.match; import caddis.pipeline.worker")
+    assert not loaded & {"cryptography", "caddis.confidential"}
 
 
 def test_the_package_says_that_it_is_typed():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         match,
         topics_to_channels,
     )
+    from caddis.pipeline.sealing import open_events, seal_events
 
 __all__ = [
     "ClusteringReport",
@@ -45,6 +46,8 @@ __all__ = [
     "errors",
     "match",
     "models",
+    "open_events",
+    "seal_events",
     "topics_to_channels",
 ]
 __version__ = "0.1.0"
@@ -63,6 +66,8 @@ _HOMES = {
     "SubscriptionStore": "caddis.pipeline",
     "concept": "caddis.models",
     "match": "caddis.pipeline",
+    "open_events": "caddis.pipeline.sealing",
+    "seal_events": "caddis.pipeline.sealing",
     "topics_to_channels": "caddis.pipeline",
 }
 

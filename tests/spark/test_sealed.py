@@ -16,8 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 import caddis
 from caddis import ModelReport, SealedReport, SubscriptionStore
+from caddis.confidential.bundles import Material
 from caddis.confidential.sealed_subscriptions import as_text
 from caddis.errors import EventError, InvalidSubscriptions, ModelError, SubscriptionTableError
+from caddis.pipeline.sealing import OpenOperator, SealOperator
 from tests.confidential.homes import EVENTS, WHERES, Pairs, changed, homes, plainly, sealed_wheres
 from tests.confidential.sealed_workloads import subscriptions
 from tests.spark.test_streaming import run
@@ -126,6 +128,60 @@ def test_a_stream_follows_a_store_of_sealed_subscriptions(
         assert {link for _, link in found} <= links
         assert received(found, published, links) == expected([batch], links)
     assert len(store) == len(store.subscriptions()) == 6
+
+
+# --------------------------------------------------------------------------- publish, subscribe
+
+
+def test_what_spark_sealed_it_matches_and_opens(spark: SparkSession):
+    rows = [(f"e{at}", at % 3, "Galway" if at % 2 else None, ["sea"]) for at in range(40)]
+    plain = spark.createDataFrame(rows, "`id.` string, price int, city string, tags array<string>")
+    keys = homes().parties.pat.publisher_keys("homes")
+    sealed = caddis.seal_events(plain.repartition(3), keys, event_key="id.").cache()
+    matches = caddis.match(sealed, homes().seal(["price = 1"]), sealed=True)
+    matched = sorted(row.event_id for row in matches.collect())
+    assert matched == sorted(f"e{at}" for at in range(1, 40, 3))
+    assert sealed.select("run").distinct().count() == 3
+    report = SealedReport()
+    opened = caddis.open_events(
+        sealed.join(matches, "event_id").union(sealed.join(matches, "event_id")).coalesce(1),
+        homes().parties.ann,
+        homes().directory,
+        topic="homes",
+        report=report,
+    )
+    found = opened.select("event_id", "price", "city", "tags").collect()
+    assert sorted(map(tuple, found)) == sorted(row for row in rows if row[1] == 1)
+    assert report.refusals == {"ReplayedEvent": len(found)}
+    sealed.unpersist()
+
+
+def test_an_operator_does_not_show_the_keys_that_it_carries():
+    keys = homes().parties.pat.publisher_keys("homes")
+    secrets = keys.matching.secret, keys.sealing.secret, keys.signing.private_bytes_raw()
+    operator = SealOperator(
+        ("event_id",),
+        "event_id",
+        False,
+        "pat",
+        keys.design,
+        keys.matching,
+        keys.sealing,
+        secrets[2],
+    )
+    material = Material(keys.design, secrets[0], secrets[1])
+    opener = OpenOperator((), "homes", "ann", {1: material}, homes().directory, "", True)
+    for shown in (repr(operator), repr(opener)):
+        assert not [secret for secret in secrets if repr(secret)[2:20] in shown]
+
+
+def test_a_column_that_the_topic_does_not_have_is_refused(spark: SparkSession):
+    plain = spark.createDataFrame([(1, 2)], "event_id long, prize long")
+    keys = homes().parties.pat.publisher_keys("homes")
+    with pytest.raises(EventError, match="'homes' has no column 'prize': it would be lost"):
+        caddis.seal_events(plain, keys)
+    with pytest.raises(EventError, match="no column 'id' for their key"):
+        caddis.seal_events(plain, keys, event_key="id")
 
 
 # ------------------------------------------------------------------------------------- refusals

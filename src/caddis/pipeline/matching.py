@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import shutil
-import tempfile
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -36,7 +35,7 @@ from caddis.ordering import warm_up as prepare_models
 from caddis.pipeline.model_folder import ModelFolder
 from caddis.pipeline.model_reader import OnError
 from caddis.pipeline.model_reports import ModelReport
-from caddis.pipeline.schemas import arrow_schema, session_timezone, spark_type
+from caddis.pipeline.schemas import arrow_schema, plainly_named, session_timezone, spark_type
 from caddis.pipeline.sealed_folder import Sealed
 from caddis.pipeline.sealed_matching import (
     DirectoryOrPath,
@@ -45,6 +44,7 @@ from caddis.pipeline.sealed_matching import (
     sealed_means,
 )
 from caddis.pipeline.sealed_reports import SealedReport
+from caddis.pipeline.shared_files import new_folder
 from caddis.pipeline.store import SubscriptionStore, check_without_models
 from caddis.pipeline.worker import MatchOperator, Models
 
@@ -164,7 +164,7 @@ def match(
         ]
     )
     operator = MatchOperator(str(store.path), event_key, columns, version, means)
-    matches = _plainly_named(events, columns).mapInArrow(operator, schema)
+    matches = plainly_named(events, columns).mapInArrow(operator, schema)
     if on_invalid == "raise":
         return matches
     return MatchResult(matches, _report(events, errors, id_type))
@@ -186,12 +186,6 @@ def _columns(
     """The columns that plain matching reads."""
     known = [column for column in store.columns(version) if column in events.columns]
     return tuple(dict.fromkeys([event_key, *known]))
-
-
-def _plainly_named(events: DataFrame, columns: tuple[str, ...]) -> DataFrame:
-    """The columns under plain names: `mapInArrow` trips over dots and backquotes."""
-    quoted = [column.replace("`", "``") for column in columns]
-    return events.selectExpr(*(f"`{name}` AS c{at}" for at, name in enumerate(quoted)))
 
 
 def _check_key(events: DataFrame, event_key: str) -> None:
@@ -223,7 +217,7 @@ def _store(
         return subscriptions, ()
     table = _collected(subscriptions) if isinstance(subscriptions, DataFrame) else subscriptions
     store = SubscriptionStore.create(
-        _new_folder(index_dir), events, models=catalogue.models, sealed=sealed
+        new_folder(index_dir), events, models=catalogue.models, sealed=sealed
     )
     return store, store.add(table, on_invalid=on_invalid)
 
@@ -299,16 +293,6 @@ def _collected(subscriptions: DataFrame) -> pa.Table:
             f"subscriptions need a column {min(missing)!r}; they have {names}"
         )
     return subscriptions.select("subscription_id", "where").toArrow()
-
-
-def _new_folder(index_dir: str | PathLike[str] | None) -> Path:
-    """A folder of our own; below the system's temporary folder it goes with the process."""
-    if index_dir is not None:
-        Path(index_dir).mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="caddis-", dir=index_dir))
-    if index_dir is None:
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
 
 
 def _report(

@@ -27,6 +27,12 @@ def spark_type(type_: pa.DataType) -> DataType:
     return from_arrow_type(type_)
 
 
+def plainly_named(events: DataFrame, columns: tuple[str, ...]) -> DataFrame:
+    """The columns under plain names: `mapInArrow` trips over dots and backquotes."""
+    quoted = [column.replace("`", "``") for column in columns]
+    return events.selectExpr(*(f"`{name}` AS c{at}" for at, name in enumerate(quoted)))
+
+
 def _field(field: StructField, timezone: str) -> pa.Field | None:
     try:
         type_ = to_arrow_type(field.dataType, timezone=timezone)

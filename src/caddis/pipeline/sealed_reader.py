@@ -6,9 +6,6 @@ a task that runs again refuses nothing that it admitted before.
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
 
@@ -20,8 +17,9 @@ from caddis.confidential.directory import Directory
 from caddis.confidential.gate import Admission, Gate, Refusal
 from caddis.confidential.matcher import SealedMatcher, SealedMatchReport
 from caddis.errors import TruncatedEvent
-from caddis.pipeline.sealed_folder import KEPT_REFUSED, RefusedEvent, Sealed, SealedFolder
-from caddis.pipeline.sealed_reports import EVENTS, INSPECTED, PRODUCTS, TESTS
+from caddis.pipeline.sealed_folder import Sealed
+from caddis.pipeline.sealed_ledger import Ledger
+from caddis.pipeline.sealed_reports import INSPECTED, PRODUCTS, TESTS
 from caddis.pipeline.store_reader import StoreReader, alive_pairs
 
 
@@ -31,8 +29,7 @@ class SealedReader:
     def __init__(self, store: StoreReader, sealed: Sealed) -> None:
         self._store, self._sealed = store, sealed
         self._gate: Gate | None = None
-        self._counts: Counter[str] = Counter()
-        self._refused: list[RefusedEvent] = []
+        self._ledger = Ledger(sealed.folder, reported=sealed.reported)
 
     def begin(self, version: str | None) -> None:
         """Turn to a version, or to the current one, and to the directory as it is now."""
@@ -57,20 +54,12 @@ class SealedReader:
             rows, ids = alive_pairs(matcher, alive, matches)
             if len(rows):
                 found.append((admission.rows[rows], ids))
-        self._counts[EVENTS] += batch.num_rows
-        self._tell(refused.values(), batch)
+        self._ledger.tell(batch, refused.values())
         return found
 
     def finish(self) -> None:
         """Tell what was done and refused."""
-        SealedFolder(Path(self._sealed.folder)).add(self._counts, self._refused)
-        if self._refused and not self._sealed.reported:
-            first = self._refused[0]
-            warnings.warn(
-                f"sealed events were refused, such as {first.event_id!r} ({first.message}); "
-                "caddis.match(..., report=caddis.SealedReport()) tells which",
-                stacklevel=2,
-            )
+        self._ledger.finish()
 
     def _admitted(self, batch: pa.RecordBatch, keys: pa.Array) -> Admission:
         if self._gate is not None:
@@ -83,16 +72,6 @@ class SealedReader:
         return Admission(np.flatnonzero(~missing).astype(np.int32), tuple(refused))
 
     def _count(self, report: SealedMatchReport) -> None:
-        self._counts[INSPECTED] += report.inspected
-        self._counts[TESTS] += report.tests
-        self._counts[PRODUCTS] += report.products
-
-    def _tell(self, refused: Iterable[Refusal], batch: pa.RecordBatch) -> None:
-        publishers = batch.column("publisher").cast(pa.large_binary())
-        for one in refused:
-            kind = type(one.error).__name__
-            self._counts[kind] += 1
-            if len(self._refused) < KEPT_REFUSED:
-                name = publishers[one.row].as_py()
-                publisher = None if name is None else name.decode(errors="replace")
-                self._refused.append(RefusedEvent(one.event_id, publisher, kind, str(one.error)))
+        self._ledger.count(INSPECTED, report.inspected)
+        self._ledger.count(TESTS, report.tests)
+        self._ledger.count(PRODUCTS, report.products)

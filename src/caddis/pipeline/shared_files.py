@@ -1,13 +1,27 @@
-"""Small files that several workers add to: one at a time, and replaced as a whole."""
+"""Folders and small files that several workers add to: one at a time, and replaced as a whole."""
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
+
+
+def new_folder(parent: str | PathLike[str] | None) -> Path:
+    """A folder of our own; below the system's temporary folder it goes with the process."""
+    if parent is not None:
+        Path(parent).mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="caddis-", dir=parent))
+    if parent is None:
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 @contextmanager
