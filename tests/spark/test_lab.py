@@ -15,10 +15,12 @@ from caddis.cli.app import app
 
 PAPERS = Path(__file__).parents[2] / "docs" / "papers"
 PAGE, BLOCKS_PAGE = PAPERS / "adaptive-filtering.md", PAPERS / "local-building-blocks.md"
+PREFILTERING_PAGE = PAPERS / "bloom-prefiltering.md"
 TINY = "--events 3 --topologies 1 --repeats 2 --brokers 5 --subscriptions 20,40 --concepts 6,8 "
 TINY += "--fixed-subscriptions 40 --fixed-concepts 8"
 TINIER = "--figures 3a --policies air,mec --repeats 1 --subscriptions 20"
 FEW_VOTES = "--quick --repeats 2 --few 1 --nodes 40 --largest 500 --subscribers 50 --topics 12"
+FEW_SEALED = "--quick --subscriptions 200 --events 20 --largest 300"
 PICTURES = {"figure-3a.png", "figure-3c.png", "figure-3.png", "frontier.png"}
 
 
@@ -34,6 +36,13 @@ def blocks(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Result]:
     return verb("local-building-blocks", tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def prefiltering(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Result]:
+    return verb("bloom-prefiltering", tmp_path, monkeypatch)
 
 
 def verb(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
@@ -198,4 +207,37 @@ def test_the_commands_of_the_page_on_votes_run_in_small(blocks):
     for number, words in enumerate(commands(BLOCKS_PAGE, "local-building-blocks")):
         some = "" if "--figures" in words else "--figures 2c"
         said = blocks(f"{words} {FEW_VOTES} {some} --out page-{number}")
+        assert said.exit_code == 0, (words, said.output)
+
+
+def test_prefilters_are_drawn_and_told_and_nothing_is_run_twice(prefiltering):
+    some = f"--figures tests,times --out seen {FEW_SEALED}"
+    said = prefiltering(some)
+    assert said.exit_code == 0, said.output
+    assert re.search(
+        r"^tests: encrypted tests left \(encrypted tests an event\)$", said.stdout, re.MULTILINE
+    )
+    assert re.search(r"^no prefilter +\d+$", said.stdout, re.MULTILINE)
+    assert re.search(r"^ours +[\d.]+$", said.stdout, re.MULTILINE)
+    assert "Times are those of this machine" in said.stdout
+    drawn = {"tests", "times", "prefiltering"}
+    assert {path.stem for path in Path("seen").glob("*.png")} == drawn
+    runs = Path("seen/runs.csv").read_text()
+    again = prefiltering(f"{some} --figures compared")
+    assert "tasks" not in again.stderr
+    assert Path("seen/runs.csv").read_text() == runs
+    other = prefiltering(f"{some} --rate 0.01")
+    assert "seen holds runs with rate 0.001, not 0.01; choose another --out" in other.stderr
+
+
+def test_a_mistake_about_prefilters_is_told_before_anything_is_run(prefiltering):
+    said = prefiltering("--out seen --figures 2a")
+    assert said.exit_code == 1
+    assert "there is no figure '2a'" in said.stderr
+    assert not Path("seen").exists()
+
+
+def test_the_commands_of_the_page_on_prefilters_run_in_small(prefiltering):
+    for number, words in enumerate(commands(PREFILTERING_PAGE, "bloom-prefiltering")):
+        said = prefiltering(f"{words} {FEW_SEALED} --figures targets --out page-{number}")
         assert said.exit_code == 0, (words, said.output)

@@ -21,10 +21,10 @@ QUICK = Scale(
     rates=(0.1, 0.01, 0.001),
     bits=(128, 256, 384, 512),
     wire=(16, 32, 48),
-    batches=(1, 100, 10000),
+    batches=(1, 100, 2000),
     seconds=0.2,
 )
-QUICK_SUBSCRIPTIONS, QUICK_EVENTS = 10_000, 100
+QUICK_SUBSCRIPTIONS, QUICK_EVENTS, QUICK_BATCH = 10_000, 100, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,8 @@ class PrefilteringOrder:
             rate=self.rate,
             seed=self.seed,
         )
-        return Setup(conditions, self.scale().seconds)
+        seconds = self.scale().seconds
+        return Setup(conditions, seconds, QUICK_BATCH) if self.quick else Setup(conditions, seconds)
 
     def wanted(self) -> tuple[Figure, ...]:
         """The figures to draw."""
