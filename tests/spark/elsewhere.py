@@ -1,4 +1,4 @@
-"""One small match, batch and streaming, and topics into channels, in a session of any kind.
+"""One small match, batch and streaming, sealed too, and topics into channels, in any session.
 
     python -m tests.spark.elsewhere (--master URL | --remote URL) FOLDER
 
@@ -23,6 +23,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import caddis
 from caddis import SubscriptionStore
+from tests.confidential.homes import EVENTS as HOMES
+from tests.confidential.homes import homes, sealed_wheres
 
 ROOT = Path(__file__).parents[2]
 EVENTS = 60
@@ -75,7 +77,25 @@ def answers(spark: SparkSession, folder: Path) -> Answers:
         "invalid": rows(result.invalid),
         "stream": rows(streamed(events, store, folder)),
         "channels": rows(caddis.topics_to_channels(interests_of(spark), channels=3, sample=40)),
+        "sealed": rows(sealed_matches(spark, folder)),
     }
+
+
+def sealed_matches(spark: SparkSession, folder: Path) -> DataFrame:
+    """Of events that are sealed there, too."""
+    plain = spark.createDataFrame(pa.Table.from_batches([HOMES]).add_column(0, *numbers_of(HOMES)))
+    sealed = caddis.seal_events(plain, homes().parties.pat.publisher_keys("homes"))
+    return caddis.match(
+        sealed,
+        sealed_wheres(),
+        sealed=True,
+        directory=homes().directory,
+        index_dir=folder / "index",
+    )
+
+
+def numbers_of(batch: pa.RecordBatch) -> tuple[str, pa.Array]:
+    return "event_id", pa.array(range(batch.num_rows))
 
 
 def interests_of(spark: SparkSession) -> DataFrame:
