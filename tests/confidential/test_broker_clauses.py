@@ -17,12 +17,17 @@ from caddis.confidential.matcher import SealedMatcher
 from caddis.confidential.sealed_subscriptions import as_text
 from caddis.errors import ConfidentialError, ReplayedEvent, SubscriptionError, TamperedEvent
 from caddis.language import Clause, ClauseTable, Column, InValues, ValueSet
+from caddis.models import Asker, Catalogue, Statistics
+from caddis.overlay.batch_routing import POLICIES, BatchRouter, Means
 from caddis.overlay.beliefs import Beliefs
 from caddis.overlay.broker import Broker
 from caddis.overlay.covering import covers
 from caddis.overlay.forwarding import FORWARDINGS
+from caddis.overlay.known_answers import KnownAnswers
 from caddis.overlay.messages import Advertise, Join, Link, Neighbour, Publisher, Subscribe
 from caddis.overlay.messages import Subscriber as SubscriberLink
+from caddis.overlay.publication_graph import PublicationRoutingGraph
+from caddis.overlay.tables import Entry, Table
 from caddis.overlay.traffic import Event, Inside, Message, Notification, Publish
 from tests.confidential.homes import (
     EVENTS,
@@ -203,3 +208,33 @@ def test_tampered_and_replayed_events_go_no_further_than_the_first_broker(policy
     assert [type(one.error) for one in sites.refused] == [ReplayedEvent, TamperedEvent]
     sites.publish(elsewhere, 3, events.slice(1, 1))
     assert sites.notified > delivered
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_micro_batches_of_sealed_events_are_routed_by_any_policy(policy: str):
+    """Some policies look at a batch twice, which makes no replay of it."""
+    wanted = dict(enumerate(texts(sealed_wheres())))
+    table: Table = {}
+    for number, text in wanted.items():
+        link: Link = Neighbour("east") if number % 2 else SubscriberLink(str(number))
+        entry = Entry.of(Subscribe(str(number), text), sealed_clauses_of)
+        table.setdefault(link, {})["home", str(number)] = entry
+    refused: list[Refusal] = []
+    graph = PublicationRoutingGraph.compile(
+        table,
+        compile_clauses=partial(
+            SealedMatcher.from_clauses, gate=Gate(homes().directory), on_refused=refused.extend
+        ),
+    )
+    means = Means(Catalogue([]), Statistics(), Asker(cache=None, clock=lambda: 0.0))
+    events = homes().publish()
+    routed = BatchRouter(graph, means, policy).route(events, KnownAnswers.nothing(len(EVENTS)))
+    found = {
+        (row, graph.links[link])
+        for row, link in zip(routed.rows.tolist(), routed.links.tolist(), strict=True)
+    }
+    central = pairs(SealedMatcher.compile(sealed_wheres()).match(events))
+    assert found == {
+        (row, Neighbour("east") if link % 2 else SubscriberLink(str(link))) for row, link in central
+    }
+    assert refused == []
