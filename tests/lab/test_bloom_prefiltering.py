@@ -9,7 +9,7 @@ import pytest
 
 from caddis.arrays import Words
 from caddis.bloom import false_positive_rate
-from caddis.cli.lab import PREFILTERING
+from caddis.cli.lab_options import PREFILTERING
 from caddis.confidential.filters import included
 from caddis.confidential.sealed_clauses import MOST_CLAUSES
 from caddis.confidential.sealed_subscriptions import unpack_all

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from caddis.cli.lab import BLOCKS
+from caddis.cli.lab_options import BLOCKS
 from caddis.errors import TopicError
 from caddis.lab.experiments import Place, Run, Task, keys, whole
 from caddis.lab.figure_plots import distinct, draw, draw_panel, in_one

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from caddis.cli import options
+from caddis.cli.lab_options import (
+    CONCEPTS,
+    XS,
+    AtMost,
+    BlockFigures,
+    Changed,
+    Channels,
+    Covering,
+    Exponent,
+    Figures,
+    InterestsFile,
+    LinkDelays,
+    MeanDelay,
+    Out,
+    Policies,
+    PrefilteringFigures,
+    Quick,
+    Rate,
+    RoundTrips,
+    Seed,
+    size,
+    sizes,
+)
 from caddis.cli.running import Job, Result, run
 
 NAME = "lab"
@@ -54,99 +76,6 @@ app = typer.Typer(
     """,
 )
 
-OPEN, SIZE = "What the paper leaves open", "Size"
-
-Figures = Annotated[
-    str, typer.Option(metavar="LIST", help="Which figures: of 3a, 3b, 3c, 3d and frontier.")
-]
-Policies = Annotated[
-    str,
-    typer.Option(
-        metavar="LIST",
-        help="What figures 3a to 3d compare: air, ail, mec, emec; eager, and frontier, perhaps "
-        "with its patience in ms: frontier@50.",
-    ),
-]
-Out = Annotated[
-    Path,
-    typer.Option(
-        metavar="FOLDER",
-        help="For PNG and CSV. What is there from a run with the same options is not run again.",
-        show_default=False,
-    ),
-]
-Seed = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Another seed, other trees and workloads.")
-]
-RoundTrips = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="FILE",
-        help="A text matrix of round trips in ms, such as PlanetLab's; several times, and each "
-        "topology has the next. Otherwise topologies are made up like PlanetLab's.",
-        show_default=False,
-    ),
-]
-MeanDelay = Annotated[
-    Literal["notifications", "brokers", "events", "paths"],
-    typer.Option(
-        metavar="WHAT",
-        help="Of what the mean delay is taken. paths: of all ways to subscriptions, as the paper's "
-        "equation 2 says. notifications, brokers or events: of what subscribers see.",
-        rich_help_panel=OPEN,
-    ),
-]
-Exponent = Annotated[
-    float,
-    typer.Option(min=0, metavar="X", help="The exponent of Zipf's law.", rich_help_panel=OPEN),
-]
-AtMost = Annotated[
-    int,
-    typer.Option(
-        min=1, metavar="N", help="Concepts that a subscription names at most.", rich_help_panel=OPEN
-    ),
-]
-Covering = Annotated[
-    bool,
-    typer.Option(
-        help="Whether brokers are spared subscriptions that others cover.", rich_help_panel=OPEN
-    ),
-]
-LinkDelays = Annotated[
-    bool,
-    typer.Option(
-        help="Whether links take time. Delays are told without it, but frontier waits for others.",
-        rich_help_panel=OPEN,
-    ),
-]
-Quick = Annotated[
-    bool,
-    typer.Option("--quick", help="A small run of about a minute.", rich_help_panel=SIZE),
-]
-
-
-XS = "500,1000,2000,3000,4000,5000; quick: 250,500,1000"
-CONCEPTS = "20,50,100,150,200; quick: 20,50,100"
-
-
-def _size(what: str, default: str) -> object:
-    return typer.Option(
-        min=1,
-        metavar="N",
-        help=f"{what} \\[default: {default}]",
-        show_default=False,
-        rich_help_panel=SIZE,
-    )
-
-
-def _sizes(what: str, default: str) -> object:
-    return typer.Option(
-        metavar="LIST",
-        help=f"{what} \\[default: {default}]",
-        show_default=False,
-        rich_help_panel=SIZE,
-    )
-
 
 @app.command(name="adaptive-filtering", epilog=ADAPTIVE_FILTERING)
 def adaptive_filtering(
@@ -162,16 +91,16 @@ def adaptive_filtering(
     covering: Covering = False,
     link_delays: LinkDelays = True,
     quick: Quick = False,
-    events: Annotated[int | None, _size("Events in a run.", "1,000; quick: 10")] = None,
-    topologies: Annotated[int | None, _size("Trees of brokers.", "5; quick: 2")] = None,
-    repeats: Annotated[int | None, _size("Workloads a topology.", "5; quick: 1")] = None,
-    brokers: Annotated[int | None, _size("In a topology.", "100")] = None,
-    subscriptions: Annotated[str | None, _sizes("Of figures 3a to 3c.", XS)] = None,
-    concepts: Annotated[str | None, _sizes("Of figure 3d.", CONCEPTS)] = None,
+    events: Annotated[int | None, size("Events in a run.", "1,000; quick: 10")] = None,
+    topologies: Annotated[int | None, size("Trees of brokers.", "5; quick: 2")] = None,
+    repeats: Annotated[int | None, size("Workloads a topology.", "5; quick: 1")] = None,
+    brokers: Annotated[int | None, size("In a topology.", "100")] = None,
+    subscriptions: Annotated[str | None, sizes("Of figures 3a to 3c.", XS)] = None,
+    concepts: Annotated[str | None, sizes("Of figure 3d.", CONCEPTS)] = None,
     fixed_subscriptions: Annotated[
-        int | None, _size("Of 3d and the frontier.", "3,000; quick: 500")
+        int | None, size("Of 3d and the frontier.", "3,000; quick: 500")
     ] = None,
-    fixed_concepts: Annotated[int | None, _size("Of 3a to 3c and the frontier.", "100")] = None,
+    fixed_concepts: Annotated[int | None, size("Of 3a to 3c and the frontier.", "100")] = None,
     master: options.Master = "local[*]",
 ) -> None:
     """Redraw Figure 3 of "Adaptive Filtering of Visual Content", and our frontier.
@@ -212,41 +141,6 @@ def adaptive_filtering(
     run(work, as_json=as_json)
 
 
-BLOCKS = "1, 2a, 2b, 2c, delays, delays-time, growth, growth-radius, first, pairs, upkeep, "
-BLOCKS += "choices, packets, interests, interests-upkeep, clustering, clustering-ratio, "
-BLOCKS += "convergence, waves"
-BlockFigures = Annotated[
-    str,
-    typer.Option(
-        metavar="LIST", help=f"Which figures: of {BLOCKS}. Otherwise all.", show_default=False
-    ),
-]
-InterestsFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Real interests as JSON: by subscriber, a list of topics. Otherwise they are drawn.",
-        show_default=False,
-    ),
-]
-Changed = Annotated[
-    float,
-    typer.Option(
-        min=0,
-        max=1,
-        metavar="X",
-        help="The share of inputs that change in figures of upkeep.",
-        rich_help_panel=OPEN,
-    ),
-]
-Channels = Annotated[
-    int,
-    typer.Option(
-        min=2, metavar="K", help="Channels that topics are voted into.", rich_help_panel=OPEN
-    ),
-]
-
-
 @app.command(name="local-building-blocks", epilog=LOCAL_BUILDING_BLOCKS)
 def local_building_blocks(
     out: Out,
@@ -257,16 +151,16 @@ def local_building_blocks(
     changed: Changed = 0.01,
     channels: Channels = 10,
     quick: Quick = False,
-    repeats: Annotated[int | None, _size("Runs at a point.", "30; quick: 5")] = None,
-    few: Annotated[int | None, _size("The same of large runs.", "5; quick: 2")] = None,
-    nodes: Annotated[int | None, _size("In a tree.", "1,000")] = None,
+    repeats: Annotated[int | None, size("Runs at a point.", "30; quick: 5")] = None,
+    few: Annotated[int | None, size("The same of large runs.", "5; quick: 2")] = None,
+    nodes: Annotated[int | None, size("In a tree.", "1,000")] = None,
     largest: Annotated[
-        int | None, _size("Nodes of the largest tree.", "1,000,000; quick: 100,000")
+        int | None, size("Nodes of the largest tree.", "1,000,000; quick: 100,000")
     ] = None,
     subscribers: Annotated[
-        int | None, _size("Whose interests are drawn.", "10,000; quick: 2,000")
+        int | None, size("Whose interests are drawn.", "10,000; quick: 2,000")
     ] = None,
-    topics: Annotated[int | None, _size("Of drawn interests.", "100")] = None,
+    topics: Annotated[int | None, size("Of drawn interests.", "100")] = None,
     master: options.Master = "local[*]",
 ) -> None:
     """Redraw the figures of "Local Building Blocks for a Scalable Pub/Sub Infrastructure".
@@ -302,27 +196,6 @@ def local_building_blocks(
     run(work, as_json=as_json)
 
 
-PREFILTERING = (
-    "tests, times, compared, sealed, rates, wire, same-size, equalities, targets, batches"
-)
-PrefilteringFigures = Annotated[
-    str,
-    typer.Option(
-        metavar="LIST", help=f"Which figures: of {PREFILTERING}. Otherwise all.", show_default=False
-    ),
-]
-Rate = Annotated[
-    float,
-    typer.Option(
-        min=1e-9,
-        max=0.5,
-        metavar="X",
-        help="The false-positive rate that filters are made for.",
-        rich_help_panel=OPEN,
-    ),
-]
-
-
 @app.command(name="bloom-prefiltering", epilog=BLOOM_PREFILTERING)
 def bloom_prefiltering(
     out: Out,
@@ -331,20 +204,18 @@ def bloom_prefiltering(
     as_json: options.AsJson = False,
     rate: Rate = 0.001,
     quick: Quick = False,
-    repeats: Annotated[int | None, _size("Runs at a point.", "5; quick: 1")] = None,
-    few: Annotated[int | None, _size("The same of large runs.", "3; quick: 1")] = None,
+    repeats: Annotated[int | None, size("Runs at a point.", "5; quick: 1")] = None,
+    few: Annotated[int | None, size("The same of large runs.", "3; quick: 1")] = None,
     subscriptions: Annotated[
-        int | None, _size("Where their number does not vary.", "100,000; quick: 10,000")
+        int | None, size("Where their number does not vary.", "100,000; quick: 10,000")
     ] = None,
-    events: Annotated[int | None, _size("On which tests are counted.", "300; quick: 100")] = None,
-    largest: Annotated[
-        int | None, _size("Most subscriptions.", "1,000,000; quick: 100,000")
-    ] = None,
+    events: Annotated[int | None, size("On which tests are counted.", "300; quick: 100")] = None,
+    largest: Annotated[int | None, size("Most subscriptions.", "1,000,000; quick: 100,000")] = None,
     largest_aspe: Annotated[
-        int | None, _size("The same of sealed matching by products.", "100,000; quick: 10,000")
+        int | None, size("The same of sealed matching by products.", "100,000; quick: 10,000")
     ] = None,
     largest_tokens: Annotated[
-        int | None, _size("The same of sealed matching by tokens.", "1,000,000; quick: 10,000")
+        int | None, size("The same of sealed matching by tokens.", "1,000,000; quick: 10,000")
     ] = None,
     master: options.Master = "local[*]",
 ) -> None:
