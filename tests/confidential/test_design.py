@@ -97,3 +97,9 @@ def test_a_design_that_cannot_be_used_is_refused(change, problem):
 def test_ordered_texts_must_be_columns_of_texts():
     with pytest.raises(ConfidentialError, match="no string column is named price"):
         TopicDesign.of("homes", SCHEMA, ordered_texts=["price"])
+
+
+def test_columns_whose_names_differ_by_case_alone_cannot_be_sealed():
+    schema = pa.schema([("price", pa.int32()), ("Price", pa.int32())])
+    with pytest.raises(ConfidentialError, match="ambiguous column 'price'"):
+        TopicDesign.of("homes", schema)

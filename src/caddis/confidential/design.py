@@ -24,6 +24,7 @@ from caddis.language import Column
 from caddis.language.columns import (
     UTF8_BINARY,
     Columns,
+    UnknownColumn,
     dotted_paths,
     is_comparable,
     is_text,
@@ -184,7 +185,10 @@ def filter_size(elements: int, rate: float) -> tuple[int, int]:
 
 def _columns_of(schema: pa.Schema, ordered_texts: frozenset[str]) -> tuple[SealedColumn, ...]:
     columns = Columns(schema)
-    found = [columns.find(path) for path in dotted_paths(schema)]
+    try:
+        found = [columns.find(path) for path in dotted_paths(schema)]
+    except UnknownColumn as problem:
+        raise ConfidentialError(f"events of this schema cannot be sealed: {problem}") from None
     names = {column.name for column in found if is_text(column.type)}
     if ordered_texts - names:
         unknown = ", ".join(sorted(ordered_texts - names))
