@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from caddis.cli.ddl import parse_schema
-from caddis.cli.samples import first_events
+from caddis.cli.samples import event_batches, first_events
 from caddis.errors import EventError
 
 SCHEMA = parse_schema(
@@ -66,3 +66,22 @@ def test_events_that_do_not_fit_are_named(tmp_path):
     (tmp_path / "e.csv").write_text("event_id\nx\n")
     with pytest.raises(EventError, match=r"e\.csv: its events do not fit their columns"):
         first_events(tmp_path, "csv", pa.schema([("event_id", pa.int64())]), "UTC", 5)
+
+
+@pytest.mark.parametrize("format_", ["parquet", "csv", "jsonl"])
+def test_all_events_come_in_pieces_and_in_order(tmp_path, format_):
+    for part in range(2):
+        numbers = range(10 * part, 10 * part + 10)
+        lines = {
+            "csv": "event_id\n" + "".join(f"{number}\n" for number in numbers),
+            "jsonl": "".join(f'{{"event_id": {number}}}\n' for number in numbers),
+        }
+        file = tmp_path / f"{part}.{format_}"
+        if format_ == "parquet":
+            pq.write_table(pa.table({"event_id": pa.array(numbers)}), file)
+        else:
+            file.write_text(lines[format_])
+    schema = pa.schema([("event_id", pa.int64())])
+    batches = list(event_batches(tmp_path, format_, schema, "UTC", rows=4))
+    assert [batch.num_rows for batch in batches] == [4, 4, 2] * 2
+    assert [one for batch in batches for one in batch["event_id"].to_pylist()] == list(range(20))

@@ -18,6 +18,7 @@ from caddis.cli.sealed_demo import broker_process, plain_matches
 from caddis.cli.sealed_demo_attacks import ATTACKS, with_attacks
 from caddis.cli.sealed_demo_parties import SUBSCRIBERS, Town, make_up, settle
 from caddis.cli.sealed_demo_summary import BrokerTold, DemoSummary, Received, Stolen
+from caddis.cli.sealed_files import write_table
 from caddis.cli.sealed_matching import SealedMatchSummary
 from caddis.confidential.authority_files import change_authority, read_authority
 from caddis.confidential.directory import Directory
@@ -277,6 +278,12 @@ def test_csv_holds_no_arrays(homes, seal, open_):
     assert open_(out="mine.jsonl").exit_code == 0
     lines = [json.loads(line) for line in Path("mine.jsonl").read_text().splitlines()]
     assert {(line["event_id"], line["subscription_id"]) for line in lines} == WANTED
+
+
+def test_json_lines_hold_bytes_as_base64(tmp_path):
+    write_table(pa.table({"photo": [b"\x00\xff", None]}), tmp_path / "mine.jsonl")
+    lines = (tmp_path / "mine.jsonl").read_text().splitlines()
+    assert [json.loads(line)["photo"] for line in lines] == ["AP8=", None]
 
 
 @pytest.fixture(scope="module")

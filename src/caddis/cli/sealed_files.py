@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -100,4 +101,9 @@ def _write_json_lines(table: pa.Table, file: Path) -> None:
 
     with file.open("w", encoding="utf-8") as lines:
         for row in table.to_pylist():
-            lines.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+            lines.write(json.dumps(row, ensure_ascii=False, default=_in_json) + "\n")
+
+
+def _in_json(value: object) -> str:
+    """What JSON has no type for, as Spark writes it: bytes as base64."""
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
