@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import caddis
-from caddis import language, matching, models, ordering
+from caddis import confidential, language, matching, models, ordering
 
 SOURCES = Path(caddis.__file__).parent
 
@@ -21,7 +21,9 @@ def loaded_by(statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "package", [caddis, language, matching, models, ordering], ids=lambda one: one.__name__
+    "package",
+    [caddis, confidential, language, matching, models, ordering],
+    ids=lambda one: one.__name__,
 )
 def test_everything_that_a_package_exports_exists(package):
     missing = [name for name in package.__all__ if getattr(package, name, None) is None]

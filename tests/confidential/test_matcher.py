@@ -276,6 +276,18 @@ def test_only_admitted_events_are_matched():
     assert pairs(matches) == {(row, 0) for row in (0, 2, 3, 4, 5)}
 
 
+def test_a_subscription_of_made_up_sizes_takes_no_event_from_others():
+    (block,) = unpack_all(homes().seal(["city = 'Cork'"])["where"])[0]
+    (made_up,) = pack(replace(block, vectors=np.zeros((0, 1)), vector_starts=np.zeros(2, int)), 1)
+    events, wheres = homes().publish(), [made_up, homes().seal(["TRUE"])["where"][0].as_py()]
+    for some in (wheres, wheres[:1]):
+        table = pa.table({"subscription_id": range(len(some)), "where": pa.array(some)})
+        matcher = SealedMatcher.compile(table, gate=Gate(homes().directory))
+        matches = matcher.match(events)
+        assert pairs(matches) == {(row, 1) for row in range(len(EVENTS)) if len(some) > 1}
+        assert matches.refused == ()
+
+
 def test_a_replay_is_refused_but_not_a_question_that_is_asked_again():
     matcher, events = gated(), homes().publish()
     assert len(matcher.match(events).rows) == len(EVENTS)

@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from caddis.confidential.authority import Authority
+    from caddis.confidential.broker_clauses import sealed_clauses_of
     from caddis.confidential.bundles import Bundle
     from caddis.confidential.design import Outline, Scheme, TopicDesign
     from caddis.confidential.directory import Directory
@@ -87,11 +88,13 @@ __all__ = [
     "as_text",
     "from_text",
     "join",
+    "sealed_clauses_of",
     "sealed_schema",
 ]
 
 _HOMES = {
     "authority": ("Authority",),
+    "broker_clauses": ("sealed_clauses_of",),
     "bundles": ("Bundle",),
     "design": ("Outline", "Scheme", "TopicDesign"),
     "directory": ("Directory",),

@@ -18,10 +18,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Bools, Int32s, Int64s, Words
+from caddis.arrays import Bools, Int32s
 from caddis.confidential import storage
 from caddis.confidential.broker_clauses import sealed_bytes_of
-from caddis.confidential.clause_groups import ClauseGroup, Found, Sifting, misfit, total
+from caddis.confidential.clause_blocks import (
+    chosen_clauses,
+    sample_filters,
+    sealed_column,
+    sizes_of,
+    usable_blocks,
+)
+from caddis.confidential.clause_groups import ClauseGroup, Found, Sifting, total
+from caddis.confidential.directory import Directory
 from caddis.confidential.event_parts import (
     COMPARED,
     Key,
@@ -32,16 +40,13 @@ from caddis.confidential.event_parts import (
     without_key,
 )
 from caddis.confidential.gate import Admission, Gate, Refusal
-from caddis.confidential.sealed_subscriptions import ClauseBlock, unpack_all
 from caddis.errors import (
     ConfidentialError,
     InvalidSubscriptions,
     SubscriptionError,
-    SubscriptionTableError,
     TruncatedEvent,
 )
 from caddis.language import ClauseTable, Column
-from caddis.language.columns import is_text, sql_type
 from caddis.matching import Candidates, Matches, Needs, OnInvalid, Report
 from caddis.matching.decide_kernels import in_row_order
 from caddis.matching.subscription_tables import checked_ids, named_errors
@@ -131,14 +136,14 @@ class SealedMatcher:
         """
         del schema
         ids = checked_ids(subscriptions)
-        blocks, problems = _usable(_sealed(subscriptions))
+        blocks, problems = usable_blocks(sealed_column(subscriptions))
         told = {row: SubscriptionError(problem, "") for row, problem in sorted(problems.items())}
         errors = named_errors(told, ids)
         if errors and on_invalid == "raise":
             raise InvalidSubscriptions(errors)
-        filters = _sample_filters(blocks, sample)
+        filters = sample_filters(blocks, sample)
         groups = tuple(
-            ClauseGroup.of(block, block.owner, prefilter, filters.get(_sized(block)))
+            ClauseGroup.of(block, block.owner, prefilter, filters.get(sizes_of(block)))
             for block in blocks
         )
         none = np.zeros(0, np.int32)
@@ -158,7 +163,7 @@ class SealedMatcher:
 
         A clause without a predicate is true of every event.
         """
-        blocks, problems = _usable(sealed_bytes_of(clauses))
+        blocks, problems = usable_blocks(sealed_bytes_of(clauses))
         for problem in problems.values():
             raise ConfidentialError(f"a broker's clause is no sealed one: {problem}")
         owners = np.repeat(clauses.owner, np.diff(clauses.starts))
@@ -170,18 +175,24 @@ class SealedMatcher:
             places, ends = places_of(starts, block.owner.astype(np.int64))
             repeated = np.repeat(np.arange(len(block.owner)), np.diff(ends))
             links = owners[order][places]
-            groups.append(ClauseGroup.of(_repeated(block, repeated), links, prefilter, None))
+            groups.append(ClauseGroup.of(chosen_clauses(block, repeated), links, prefilter, None))
         everything = clauses.owner[np.diff(clauses.starts) == 0]
         return cls(tuple(groups), everything, subscription_ids, gate=gate, on_refused=on_refused)
 
     def __len__(self) -> int:
         return len(self.subscription_ids)
 
-    def match(self, batch: pa.RecordBatch) -> SealedMatches:
-        """Which rows of a batch of sealed events may satisfy which links."""
+    def match(self, batch: pa.RecordBatch, directory: Directory | None = None) -> SealedMatches:
+        """Which rows of a batch of sealed events may satisfy which links.
+
+        directory: says how large the parts of events are; by default the gate's. Subscriptions of
+            other sizes match nothing then, whoever made them up, and no event is refused for them.
+        """
         compared = checked(batch)
         admission = self._admit(batch)
-        found, problems = self._found(compared, admission.rows)
+        if directory is None and self._gate is not None:
+            directory = self._gate.directory
+        found, problems = self._found(compared, admission.rows, directory)
         refused = _by_row(admission.refused, _refusals(problems, batch))
         if refused and self._on_refused is not None:
             self._on_refused(refused)
@@ -203,28 +214,30 @@ class SealedMatcher:
             self._admitted = batch, self._gate.admit(batch)
         return self._admitted[1]
 
-    def _found(self, batch: pa.RecordBatch, rows: Int32s) -> tuple[Found, dict[int, str]]:
+    def _found(
+        self, batch: pa.RecordBatch, rows: Int32s, directory: Directory | None
+    ) -> tuple[Found, dict[int, str]]:
         """Pairs of row and link, some more than once, and what is wrong with rows."""
         problems = dict.fromkeys(without_key(batch, rows).tolist(), "its topic or epoch is missing")
         found = []
         for key, some in by_key(batch, rows):
+            groups = self._groups_of(key, directory)
             for begin in range(0, len(some), ROWS_AT_A_TIME):
-                part, wrong = self._slice(batch, key, some[begin : begin + ROWS_AT_A_TIME])
+                part, wrong = _slice(batch, groups, some[begin : begin + ROWS_AT_A_TIME])
                 found.append(part)
                 problems |= wrong
         good = rows[~np.isin(rows, list(problems))] if problems else rows
         found.append(self._of_everything(good))
         return total(found), problems
 
-    def _slice(self, batch: pa.RecordBatch, key: Key, rows: Int32s) -> tuple[Found, dict[int, str]]:
-        """What rows of one topic and epoch find; wrong is what fits no group of these."""
-        found, wrong = [], []
-        for group in self._by_key.get(key, ()):
-            parts, problems = parts_of(batch, rows, group.bits, group.dimensions)
-            found.append(group.find(parts))
-            wrong.append(problems)
-        everywhere = set(rows.tolist()).intersection(*wrong) if wrong else set()
-        return total(found), {row: wrong[0][row] for row in sorted(everywhere)}
+    def _groups_of(self, key: Key, directory: Directory | None) -> list[ClauseGroup]:
+        """The groups of a topic and epoch, of the right sizes if these are known."""
+        groups = self._by_key.get(key, [])
+        if directory is None or key[0] not in directory.topics:
+            return groups
+        outline = directory.topics[key[0]].outline
+        sizes = outline.bits, outline.dimensions
+        return [group for group in groups if (group.bits, group.dimensions) == sizes]
 
     def _of_everything(self, rows: Int32s) -> Found:
         """The links that every event satisfies."""
@@ -265,67 +278,17 @@ class SealedMatcher:
         return cls(*storage.load(Path(folder)), gate=gate, on_refused=on_refused)
 
 
-def _sealed(subscriptions: pa.Table) -> pa.ChunkedArray:
-    """The column of sealed clauses."""
-    where = subscriptions["where"]
-    is_bytes = pa.types.is_binary(where.type) or pa.types.is_large_binary(where.type)
-    if not (is_bytes or is_text(where.type) or pa.types.is_null(where.type)):
-        raise SubscriptionTableError(
-            f"the column 'where' of sealed subscriptions is BINARY or STRING, not "
-            f"{sql_type(where.type)}"
-        )
-    return where if not pa.types.is_null(where.type) else where.cast(pa.binary())
-
-
-def _usable(wheres: pa.Array | pa.ChunkedArray) -> tuple[list[ClauseBlock], dict[int, str]]:
-    """The clauses of subscriptions, and what is wrong with others; those have no clauses."""
-    blocks, problems = unpack_all(wheres)
-    for block in blocks:
-        problem = misfit(block)
-        if problem is not None:
-            problems |= dict.fromkeys(block.owner.tolist(), problem)
-    kept = [~np.isin(block.owner, list(problems)) for block in blocks]
-    left = [
-        block if whole.all() else _repeated(block, np.flatnonzero(whole))
-        for block, whole in zip(blocks, kept, strict=True)
-    ]
-    return [block for block in left if len(block)], problems
-
-
-def _sized(block: ClauseBlock) -> tuple[str, int, int, int]:
-    return block.topic, block.epoch, 64 * block.filters.shape[1], block.vectors.shape[1]
-
-
-def _sample_filters(
-    blocks: list[ClauseBlock], sample: pa.RecordBatch | None
-) -> Mapping[tuple[str, int, int, int], Words]:
-    """By topic, epoch and sizes: the filters of sample events."""
-    if sample is None or not sample.num_rows:
-        return {}
-    compared, found = checked(sample), {}
-    keys = dict(by_key(compared, np.arange(sample.num_rows, dtype=np.int32)))
-    for block in blocks:
-        sized = _sized(block)
-        if sized[:2] in keys:
-            parts, _ = parts_of(compared, keys[sized[:2]], *sized[2:])
-            found[sized] = parts.filters
-    return found
-
-
-def _repeated(block: ClauseBlock, chosen: Int64s) -> ClauseBlock:
-    """The chosen clauses of a block, some of them several times."""
-    tokens, token_starts = places_of(block.token_starts, chosen)
-    vectors, vector_starts = places_of(block.vector_starts, chosen)
-    return ClauseBlock(
-        block.topic,
-        block.epoch,
-        block.owner[chosen],
-        block.filters[chosen],
-        token_starts,
-        block.tokens[tokens],
-        vector_starts,
-        block.vectors[vectors],
-    )
+def _slice(
+    batch: pa.RecordBatch, groups: list[ClauseGroup], rows: Int32s
+) -> tuple[Found, dict[int, str]]:
+    """What rows of one topic and epoch find; wrong is what fits no group."""
+    found, wrong = [], []
+    for group in groups:
+        parts, problems = parts_of(batch, rows, group.bits, group.dimensions)
+        found.append(group.find(parts))
+        wrong.append(problems)
+    everywhere = set(rows.tolist()).intersection(*wrong) if wrong else set()
+    return total(found), {row: wrong[0][row] for row in sorted(everywhere)}
 
 
 def _several(groups: tuple[ClauseGroup, ...], everything: Int32s, links: int) -> Bools:

@@ -44,9 +44,10 @@ class SealedReader:
         refused = {one.row: one for one in admission.refused}
         whole = len(admission.rows) == batch.num_rows
         admitted = batch if whole else batch.take(pa.array(admission.rows))
+        directory = None if self._gate is None else self._gate.directory
         found = []
         for matcher, alive in self._store.parts:
-            matches = cast(SealedMatcher, matcher).match(admitted)
+            matches = cast(SealedMatcher, matcher).match(admitted, directory)
             for one in matches.refused:
                 row = int(admission.rows[one.row])
                 refused.setdefault(row, Refusal(row, one.event_id, one.error))

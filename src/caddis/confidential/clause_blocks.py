@@ -1,0 +1,83 @@
+"""Blocks of sealed clauses on their way into a matcher: unpacked, looked through, parted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Int64s, Words
+from caddis.confidential.clause_groups import misfit
+from caddis.confidential.design import WORD
+from caddis.confidential.event_parts import by_key, checked, parts_of, places_of
+from caddis.confidential.sealed_subscriptions import ClauseBlock, unpack_all
+from caddis.errors import SubscriptionTableError
+from caddis.language.columns import is_text, sql_type
+
+Sizes = tuple[str, int, int, int]
+"""Topic and epoch, the bits of a filter and the dimensions of a point."""
+
+
+def sealed_column(subscriptions: pa.Table) -> pa.ChunkedArray:
+    """The column of sealed clauses."""
+    where = subscriptions["where"]
+    is_bytes = pa.types.is_binary(where.type) or pa.types.is_large_binary(where.type)
+    if not (is_bytes or is_text(where.type) or pa.types.is_null(where.type)):
+        raise SubscriptionTableError(
+            "the column 'where' of sealed subscriptions is BINARY or STRING, not "
+            f"{sql_type(where.type)}"
+        )
+    return where if not pa.types.is_null(where.type) else where.cast(pa.binary())
+
+
+def usable_blocks(wheres: pa.Array | pa.ChunkedArray) -> tuple[list[ClauseBlock], dict[int, str]]:
+    """The clauses of subscriptions, and what is wrong with others; those have no clauses."""
+    blocks, problems = unpack_all(wheres)
+    for block in blocks:
+        problem = misfit(block)
+        if problem is not None:
+            problems |= dict.fromkeys(block.owner.tolist(), problem)
+    kept = [~np.isin(block.owner, list(problems)) for block in blocks]
+    left = [
+        block if whole.all() else chosen_clauses(block, np.flatnonzero(whole))
+        for block, whole in zip(blocks, kept, strict=True)
+    ]
+    return [block for block in left if len(block)], problems
+
+
+def sizes_of(block: ClauseBlock) -> Sizes:
+    """What a block has in common with the events that it may match."""
+    return block.topic, block.epoch, WORD * block.filters.shape[1], block.vectors.shape[1]
+
+
+def sample_filters(
+    blocks: list[ClauseBlock], sample: pa.RecordBatch | None
+) -> Mapping[Sizes, Words]:
+    """By topic, epoch and sizes: the filters of sample events."""
+    if sample is None or not sample.num_rows:
+        return {}
+    compared, found = checked(sample), {}
+    keys = dict(by_key(compared, np.arange(sample.num_rows, dtype=np.int32)))
+    for block in blocks:
+        sizes = sizes_of(block)
+        if sizes[:2] in keys:
+            parts, _ = parts_of(compared, keys[sizes[:2]], *sizes[2:])
+            found[sizes] = parts.filters
+    return found
+
+
+def chosen_clauses(block: ClauseBlock, chosen: Int64s) -> ClauseBlock:
+    """The chosen clauses of a block, some of them several times."""
+    tokens, token_starts = places_of(block.token_starts, chosen)
+    vectors, vector_starts = places_of(block.vector_starts, chosen)
+    return ClauseBlock(
+        block.topic,
+        block.epoch,
+        block.owner[chosen],
+        block.filters[chosen],
+        token_starts,
+        block.tokens[tokens],
+        vector_starts,
+        block.vectors[vectors],
+    )
