@@ -116,6 +116,12 @@ class DemoSummary:
                 one.subscriber, *(f"{number:,}" for number in numbers), "yes" if one.equal else "NO"
             )
         show_titled("Who received what", table, console)
+        console.print(
+            Text(
+                "The broker sends too much where only the subscriber can tell: LIKE, NOT, IS NULL.",
+                style="dim",
+            )
+        )
 
     def _show_refused(self, console: Console) -> None:
         table = text_table("attack", "refused", "as", texts=(0, 2))
