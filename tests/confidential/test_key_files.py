@@ -3,7 +3,10 @@
 import base64
 import json
 import os
+import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -124,6 +127,47 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
         Identity.new("ann", Chance()).write(tmp_path / "ann")
     assert path.read_bytes() == before
     assert sorted(one.name for one in tmp_path.iterdir()) == ["authority", "authority.lock"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from caddis.confidential.key_files import write_secret
+os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)
+write_secret(Path(sys.argv[1]), {"secret": 1}, replace=sys.argv[2] == "replace")
+"""
+
+
+@pytest.mark.parametrize("how", ["create", "replace"])
+def test_a_kill_leaves_no_part_of_a_file_at_its_name_and_the_next_write_tidies_up(tmp_path, how):
+    path = tmp_path / "ann [1].json"
+    if how == "replace":
+        write_secret(path, {"secret": 0})
+    before = sorted(tmp_path.iterdir())
+    process = subprocess.run([sys.executable, "-c", KILLED, str(path), how], check=False)
+    assert process.returncode == -signal.SIGKILL
+    left = [one for one in tmp_path.iterdir() if one not in before]
+    assert [mode(one) for one in left] == [0o600]
+    assert left[0].name.startswith(".ann [1].json.")
+    mine = tmp_path / f".{path.name}.{os.getpid()}.1.new"
+    mine.touch()
+    write_secret(path, {"secret": 2}, replace=how == "replace")
+    assert set(tmp_path.iterdir()) == {path, mine}
+    assert json.loads(path.read_text()) == {"secret": 2}
+
+
+def test_a_linked_authority_is_changed_where_it_lies(tmp_path):
+    safe, link = tmp_path / "safe" / "authority.json", tmp_path / "authority.json"
+    safe.parent.mkdir()
+    create_authority(safe, Authority.new(Chance()))
+    link.symlink_to(safe)
+    change_authority(link, lambda one: one.add_topic(design(), Chance()))
+    change_authority(safe, lambda one: one.rotate("homes"))
+    assert link.is_symlink()
+    assert read_authority(link).topics["homes"].epoch == 2
+    assert [one.name for one in tmp_path.iterdir() if one.suffix == ".lock"] == []
+    with pytest.raises(KeyFileError, match="exists already"):
+        create_authority(link, Authority.new(Chance()))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from caddis.confidential.documents import (
 )
 from caddis.confidential.entitlements import ROLES, Spans
 from caddis.confidential.identities import PublicIdentity
-from caddis.confidential.key_files import locked, read_secret, write_secret
+from caddis.confidential.key_files import locked, read_secret, real_path, write_secret
 from caddis.confidential.secret_keys import SECRET_BYTES
 from caddis.errors import KeyFileError
 
@@ -46,6 +46,7 @@ def read_authority(path: Path) -> Authority:
 def change_authority(path: Path, change: Change) -> tuple[Authority, Authority]:
     """Change the authority in a file; it as it was, and as it is now."""
     before = read_authority(path)
+    path = real_path(path)
     with locked(path):
         before = read_authority(path)
         after = change(before)

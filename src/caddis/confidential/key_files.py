@@ -1,13 +1,17 @@
 """Files with keys: those with secrets are open to their owner alone, from their first moment on.
 
-A secret file is made with mode 0600, whatever the umask; it is replaced by renaming a finished one
-over it, and is not read while others may read it. A change of a file (read, change, write) holds
-its lock, so that two changes at once do not lose one. Errors name the file, never what is in it.
+A secret file is made with mode 0600, whatever the umask, and is not read while others may read it.
+Every file is written under a hidden name beside it and gets its own when it is whole, so that a
+kill leaves the old one or the new one; what a killed process left is removed by the next write. A
+change of a file (read, change, write) holds its lock, so that two changes at once do not lose one.
+A link stays a link: the file that it leads to is locked and replaced. Errors name the file, never
+what is in it.
 """
 
 from __future__ import annotations
 
 import fcntl
+import glob
 import json
 import os
 import stat
@@ -24,6 +28,7 @@ Thing = TypeVar("Thing")
 OWNER_ONLY = 0o600
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 MOST_BYTES = 256 << 20
+UNFINISHED = ".new"
 
 
 def read_secret(path: Path, made: Callable[[object], Thing]) -> Thing:
@@ -49,6 +54,7 @@ def write_public(path: Path, plain: Mapping[str, object], *, replace: bool = Fal
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Be the only one who changes a file; another one waits until this is done."""
+    path = real_path(path)
     lock = path.with_name(path.name + ".lock")
     try:
         number = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
@@ -59,6 +65,11 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(number)
+
+
+def real_path(path: Path) -> Path:
+    """Where links lead to in the end, whether there is a file or not."""
+    return Path(os.path.realpath(path))
 
 
 def _read(path: Path, made: Callable[[object], Thing], *, secret: bool) -> Thing:
@@ -107,19 +118,42 @@ def _parsed(path: Path, content: bytes) -> object:
 
 def _write(path: Path, plain: Mapping[str, object], mode: int | None, replace: bool) -> None:
     content = json.dumps(plain, indent=1).encode() + b"\n"
+    target = real_path(path) if replace else path
+    beside = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}{UNFINISHED}")
     try:
-        if replace:
-            beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
+        _remove_leftovers(target)
+        beside.unlink(missing_ok=True)
+        _create(beside, content, mode)
+        try:
+            if replace:
+                beside.replace(target)
+            else:
+                os.link(beside, target)
+        finally:
             beside.unlink(missing_ok=True)
-            _create(beside, content, mode)
-            beside.replace(path)
-        else:
-            _create(path, content, mode)
-        _sync_folder(path.parent)
+        _sync_folder(target.parent)
     except FileExistsError:
         raise KeyFileError(f"{path} exists already; it is not replaced") from None
     except OSError as problem:
         raise KeyFileError(f"{path}: {problem.strerror}") from None
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Unfinished files of this name whose writers are dead."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}"):
+        process = left.name.removeprefix(f".{path.name}.").split(".")[0]
+        if process.isascii() and process.isdigit() and not _is_alive(int(process)):
+            left.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _create(path: Path, content: bytes, mode: int | None) -> None:
