@@ -90,7 +90,7 @@ def test_identities_and_authorities_come_back(tmp_path):
     ann.public.write(tmp_path / "ann.public")
     again.issue("ann").write(tmp_path / "bundle")
     assert PublicIdentity.read(tmp_path / "ann.public") == Identity.read(tmp_path / "ann").public
-    ring = KeyRing.read(tmp_path / "ann", tmp_path / "bundle", made.authority.key)
+    ring = KeyRing.read(tmp_path / "ann", tmp_path / "bundle", made.authority.fingerprint)
     assert ring.epochs("homes") == (1, 2)
 
 

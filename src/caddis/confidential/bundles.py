@@ -62,17 +62,20 @@ class Bundle:
         return sealed_document(BUNDLE, content, self.authority, self.signature)
 
     @classmethod
-    def from_json(cls, plain: object, authority_key: bytes | None = None) -> Bundle:
-        """From what `as_json` gave, if its signature fits; authority_key: the one to believe."""
-        content, authority, signature = verified_document(BUNDLE, plain, authority_key)
+    def from_json(cls, plain: object, authority: str | None = None) -> Bundle:
+        """From what `as_json` gave, if its signature fits.
+
+        authority: the fingerprint of the only one to believe; without it, any is.
+        """
+        content, signer, signature = verified_document(BUNDLE, plain, authority)
         recipient = content.text("recipient")
         packages = tuple(_package(one, recipient) for one in content.several("packages"))
-        return cls(recipient, content.whole("version"), packages, authority, signature)
+        return cls(recipient, content.whole("version"), packages, signer, signature)
 
     @classmethod
-    def read(cls, path: Path, authority_key: bytes | None = None) -> Bundle:
+    def read(cls, path: Path, authority: str | None = None) -> Bundle:
         """From a file."""
-        return read_public(Path(path), lambda plain: cls.from_json(plain, authority_key))
+        return read_public(Path(path), lambda plain: cls.from_json(plain, authority))
 
     def write(self, path: Path, *, replace: bool = True) -> None:
         """Into a file, in place of the one that was there."""

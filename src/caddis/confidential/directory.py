@@ -97,10 +97,10 @@ class Directory:
         entry = self.publishers.get(name)
         return () if entry is None else entry.grants.get(topic, ())
 
-    def verify(self, authority_key: bytes | None = None) -> None:
-        """Refuse a directory that was changed, or signed by another than the given authority."""
+    def verify(self, authority: str | None = None) -> None:
+        """Refuse a directory that was changed, or is of another authority than this fingerprint."""
         content = _content(self.version, self.publishers.values(), self.topics.values())
-        verify(DIRECTORY, content, self.authority, self.signature, authority_key)
+        verify(DIRECTORY, content, self.authority, self.signature, authority)
 
     def as_json(self) -> Json:
         """Plain values, from which `from_json` makes the same."""
@@ -108,23 +108,26 @@ class Directory:
         return sealed_document(DIRECTORY, content, self.authority, self.signature)
 
     @classmethod
-    def from_json(cls, plain: object, authority_key: bytes | None = None) -> Directory:
-        """From what `as_json` gave, if its signature fits; authority_key: the one to believe."""
-        content, authority, signature = verified_document(DIRECTORY, plain, authority_key)
+    def from_json(cls, plain: object, authority: str | None = None) -> Directory:
+        """From what `as_json` gave, if its signature fits.
+
+        authority: the fingerprint of the only one to believe; without it, any is.
+        """
+        content, signer, signature = verified_document(DIRECTORY, plain, authority)
         publishers = [_publisher(one) for one in content.several("publishers")]
         topics = [_topic(one) for one in content.several("topics")]
         return cls(
             content.whole("version"),
             {entry.name: entry for entry in publishers},
             {entry.name: entry for entry in topics},
-            authority,
+            signer,
             signature,
         )
 
     @classmethod
-    def read(cls, path: Path, authority_key: bytes | None = None) -> Directory:
+    def read(cls, path: Path, authority: str | None = None) -> Directory:
         """From a file."""
-        return read_public(Path(path), lambda plain: cls.from_json(plain, authority_key))
+        return read_public(Path(path), lambda plain: cls.from_json(plain, authority))
 
     def write(self, path: Path, *, replace: bool = True) -> None:
         """Into a file, in place of the one that was there."""

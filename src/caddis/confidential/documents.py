@@ -3,8 +3,10 @@
     {"caddis": "directory", "format": 1, "content": {...}, "signer": "...", "signature": "..."}
 
 A signature (Ed25519) covers the kind and the content, in one form of bytes: keys sorted, no spaces,
-ASCII. What is read here may come from anyone: every field is checked before it is used, and no
-message shows what stands in it.
+ASCII. That it fits shows that the signer wrote it; who the signer is, its fingerprint tells, and
+whoever knows the one of their authority can ask for it here. What is read may come from anyone:
+every field is checked before it is used, and messages show nothing of it but fingerprints and a
+party's name.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import base64
 import binascii
 import json
 from hashlib import sha256
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -21,15 +23,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PublicKey,
 )
 
+from caddis.confidential.public_keys import is_weak_verifying_key
 from caddis.confidential.secret_keys import framed
 from caddis.errors import KeyFileError
 
 Json: TypeAlias = dict[str, object]
 
+KINDS = ("authority", "identity", "public identity", "bundle", "directory", "replay memory")
 FORMAT = 1
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
+FINGERPRINT_DIGITS = 24
 LONGEST_NAME = 200
+GREATEST = 2**63 - 1
 
 
 class Fields:
@@ -51,8 +57,15 @@ class Fields:
     def whole(self, name: str, least: int = 0) -> int:
         """A whole number."""
         value = self.plain.get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        if not _is_whole(value, least):
             raise self._wrong(name, f"a whole number from {least} on")
+        return value
+
+    def wholes(self, name: str) -> list[int]:
+        """A list of whole numbers."""
+        value = self.plain.get(name)
+        if not isinstance(value, list) or not all(_is_whole(one, 0) for one in value):
+            raise self._wrong(name, "a list of whole numbers from 0 on")
         return value
 
     def data(self, name: str, size: int | None = None) -> bytes:
@@ -93,6 +106,10 @@ class Fields:
         return KeyFileError(f"{self._what}: {name!r} {state} {right}")
 
 
+def _is_whole(value: object, least: int) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= GREATEST
+
+
 def base64_text(data: bytes) -> str:
     """Bytes as JSON holds them."""
     return base64.b64encode(data).decode()
@@ -124,30 +141,38 @@ def sealed_document(kind: str, content: Json, signer: bytes, signature: bytes) -
 
 
 def verified_document(
-    kind: str, plain: object, pinned: bytes | None = None
+    kind: str, plain: object, believed: str | None = None
 ) -> tuple[Fields, bytes, bytes]:
-    """Content, signer and signature of a signed document; pinned: the only signer to believe."""
+    """Content, signer and signature; believed: the fingerprint of the only signer to believe."""
     whole = _checked(kind, plain)
     signer, signature = whole.data("signer", KEY_BYTES), whole.data("signature", SIGNATURE_BYTES)
-    verify(kind, whole.json("content"), signer, signature, pinned)
+    verify(kind, whole.json("content"), signer, signature, believed)
     return whole.one("content"), signer, signature
 
 
 def verify(
-    kind: str, content: Json, signer: bytes, signature: bytes, pinned: bytes | None = None
+    kind: str, content: Json, signer: bytes, signature: bytes, believed: str | None = None
 ) -> None:
-    """Refuse what the signer did not sign, or what another than the pinned one did."""
-    if pinned is not None and signer != pinned:
-        raise KeyFileError(
-            f"this {kind} is signed by {fingerprint(signer)}, not by {fingerprint(pinned)}"
-        )
+    """Refuse what the signer did not sign, or what another than the believed one did."""
+    check_signer(kind, signer, believed)
     try:
+        if is_weak_verifying_key(signer):
+            raise ValueError("anybody can sign with it")
         key = Ed25519PublicKey.from_public_bytes(signer)
         key.verify(signature, _signed_bytes(kind, content))
-    except (InvalidSignature, ValueError):
+    except (InvalidSignature, ValueError, RecursionError):
         raise KeyFileError(
             f"the signature of this {kind} does not fit: it was changed after it was signed"
         ) from None
+
+
+def check_signer(kind: str, signer: bytes, believed: str | None) -> None:
+    """Refuse another signer than the one with this fingerprint, if one is given."""
+    if believed is None:
+        return
+    expected, found = checked_fingerprint(believed), fingerprint(signer)
+    if found != expected:
+        raise KeyFileError(f"this {kind} is signed by {found}, not by {expected}")
 
 
 def fingerprint(*keys: bytes) -> str:
@@ -157,16 +182,35 @@ def fingerprint(*keys: bytes) -> str:
     '6668-7aad-f862-bd77-6c8f-c18b'
     """
     digest = sha256(b"".join(map(framed, keys)) if len(keys) > 1 else keys[0]).hexdigest()
-    return "-".join(digest[place : place + 4] for place in range(0, 24, 4))
+    return _grouped(digest[:FINGERPRINT_DIGITS])
+
+
+def checked_fingerprint(text: str) -> str:
+    """A fingerprint as people write it.
+
+    >>> checked_fingerprint("66687AAD F862BD77 6C8FC18B")
+    '6668-7aad-f862-bd77-6c8f-c18b'
+    """
+    digits = text.replace("-", "").replace(" ", "").lower()
+    if len(digits) != FINGERPRINT_DIGITS or not set(digits) <= set("0123456789abcdef"):
+        raise KeyFileError(
+            f"{text[:LONGEST_NAME]!r} is no fingerprint: it has {FINGERPRINT_DIGITS} digits, such "
+            "as 6668-7aad-f862-bd77-6c8f-c18b"
+        )
+    return _grouped(digits)
+
+
+def _grouped(digits: str) -> str:
+    return "-".join(digits[place : place + 4] for place in range(0, len(digits), 4))
 
 
 def checked_name(name: str, what: str = "a party") -> str:
     """A name that can be shown, and be part of a file's name."""
     fine = name.isprintable() and name == name.strip() and "/" not in name
-    if not name or not fine or name[0] in ".-" or len(name) > LONGEST_NAME:
+    if not name or not fine or name[0] in ".-" or len(name.encode()) > LONGEST_NAME:
         raise KeyFileError(
-            f"{name[:LONGEST_NAME]!r} is no name of {what}: it has 1 to {LONGEST_NAME} printable "
-            "characters, no slash, and begins with no dot, hyphen or space"
+            f"{name[:LONGEST_NAME]!r} is no name of {what}: it has printable characters, 1 to "
+            f"{LONGEST_NAME} bytes of UTF-8, no slash, and begins with no dot, hyphen or space"
         )
     return name
 
@@ -177,7 +221,8 @@ def _checked(kind: str, plain: object) -> Fields:
         raise KeyFileError(f"this is no {kind}")
     found = whole.text("caddis")
     if found != kind:
-        raise KeyFileError(f"this is no {kind}, but {found[:20]!r}")
+        but = f", but {found!r}" if found in KINDS else ""
+        raise KeyFileError(f"this is no {kind}{but}")
     if whole.whole("format") != FORMAT:
         raise KeyFileError(f"this {kind} has a format that this version of Caddis does not know")
     return whole

@@ -26,6 +26,7 @@ from caddis.confidential.documents import (
     verified_document,
 )
 from caddis.confidential.key_files import read_public, read_secret, write_public, write_secret
+from caddis.confidential.public_keys import is_weak_receiving_key, is_weak_verifying_key
 from caddis.confidential.secret_keys import Randomness
 from caddis.errors import KeyFileError
 
@@ -46,6 +47,10 @@ class PublicIdentity:
     verifying: bytes
     receiving: bytes
     signature: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if is_weak_verifying_key(self.verifying) or is_weak_receiving_key(self.receiving):
+            raise KeyFileError(f"the public keys of {self.name!r} are none that anybody may trust")
 
     @property
     def fingerprint(self) -> str:

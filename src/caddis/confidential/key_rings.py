@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from caddis.confidential.bundles import Bundle, Material
-from caddis.confidential.documents import fingerprint
+from caddis.confidential.bundles import BUNDLE, Bundle, Material
+from caddis.confidential.documents import check_signer, fingerprint
 from caddis.confidential.entitlements import Role, as_text, spans_of
 from caddis.confidential.identities import Identity
 from caddis.confidential.secret_keys import (
@@ -37,15 +37,9 @@ class KeyRing:
     _keys: Mapping[tuple[str, Role], Mapping[int, Material]] = field(repr=False)
 
     @classmethod
-    def open(
-        cls, identity: Identity, bundle: Bundle, authority_key: bytes | None = None
-    ) -> KeyRing:
-        """Unwrap a bundle; authority_key: the authority to believe, if it is known."""
-        if authority_key is not None and bundle.authority != authority_key:
-            raise KeyFileError(
-                f"this bundle is signed by {fingerprint(bundle.authority)}, "
-                f"not by {fingerprint(authority_key)}"
-            )
+    def open(cls, identity: Identity, bundle: Bundle, authority: str | None = None) -> KeyRing:
+        """Unwrap a bundle; authority: the fingerprint of the only one to believe."""
+        check_signer(BUNDLE, bundle.authority, authority)
         if bundle.recipient != identity.name:
             raise AccessError(f"this bundle is for {bundle.recipient!r}, not for {identity.name!r}")
         keys: dict[tuple[str, Role], dict[int, Material]] = {}
@@ -58,14 +52,19 @@ class KeyRing:
         return cls(identity, bundle.version, bundle.authority, keys)
 
     @classmethod
-    def read(cls, identity: Path, bundle: Path, authority_key: bytes | None = None) -> KeyRing:
+    def read(cls, identity: Path, bundle: Path, authority: str | None = None) -> KeyRing:
         """From the files of a party."""
-        return cls.open(Identity.read(Path(identity)), Bundle.read(Path(bundle)), authority_key)
+        return cls.open(Identity.read(Path(identity)), Bundle.read(Path(bundle)), authority)
 
     @property
     def name(self) -> str:
         """Whose keys these are."""
         return self.identity.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the authority's key."""
+        return fingerprint(self.authority)
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -25,13 +25,13 @@ class Sealed:
     """What sealed events are checked by, and where it is told what was refused.
 
     directory: the file of a directory, read anew by each task; None to check nothing but sizes.
-    authority: who must have signed it.
+    authority: the fingerprint of who must have signed it.
     reported: whether somebody reads the folder; if not, a worker warns of refused events.
     """
 
     folder: str
     directory: str | None
-    authority: bytes | None
+    authority: str | None
     reported: bool
 
 

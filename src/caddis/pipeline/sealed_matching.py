@@ -108,8 +108,8 @@ def sealed_means(
     if isinstance(directory, Directory):
         directory.verify()
         directory.write(path / DIRECTORY)
-        found, authority = path / DIRECTORY, directory.authority
+        found, authority = path / DIRECTORY, directory.fingerprint
     else:
         found = Path(directory).absolute()
-        authority = Directory.read(found).authority
+        authority = Directory.read(found).fingerprint
     return Sealed(str(path), str(found), authority, report is not None)
