@@ -27,6 +27,7 @@ from rich.console import Console
 from caddis.confidential.design import SCHEMES, Scheme
 from caddis.confidential.gate import Gate
 from caddis.confidential.opening import Opener
+from caddis.confidential.replays import NoMemory
 from caddis.lab.bloom_prefiltering_counts import measure_tests
 from caddis.lab.bloom_prefiltering_runs import Case, Conditions, Draw, Setup
 from caddis.lab.bloom_prefiltering_sealed import (
@@ -143,8 +144,8 @@ def scheme_rows(setup: Setup, scheme: Scheme) -> list[Row]:
         return time.process_time() - started
 
     rate, size = len(texts) / min(seconds(), seconds()), sealed.nbytes / len(sealed)
-    opener = Opener(topic.ring, topic.directory, remember=False)
-    gate = Gate(topic.directory, remember=False)
+    opener = Opener(topic.ring, topic.directory, memory=NoMemory())
+    gate = Gate(topic.directory, memory=NoMemory())
     return [
         row("sealing events", topic.events, plain),
         row("checking signatures", gate.admit, sealed),
@@ -155,7 +156,7 @@ def scheme_rows(setup: Setup, scheme: Scheme) -> list[Row]:
             rate,
             "subscriptions/s",
             len(texts),
-            "of them",
+            "subscriptions",
         ),
         Row(len(plain), f"a sealed event, {scheme}", size, "bytes", len(sealed), "events"),
     ]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.confidential.gate import Gate
-from caddis.confidential.replays import ReplayMemory
+from caddis.confidential.replays import NoMemory, ReplayMemory
+from caddis.confidential.sealed_rows import sealed_rows
 from caddis.errors import (
     AccessError,
     EventError,
@@ -196,7 +197,7 @@ def test_a_refused_event_does_not_use_up_its_number(homes):
 
 
 def test_a_gate_without_memory_admits_again(homes):
-    gate = Gate(homes.authority.directory(), remember=False)
+    gate = Gate(homes.authority.directory(), memory=NoMemory())
     event = sealed(homes.identities["pat"], epoch=3)
     assert refusals(gate, event, event) == []
     assert refusals(gate, event) == []
@@ -266,6 +267,25 @@ def test_a_gate_takes_no_older_directory_nor_another_authority_s(homes):
     gate.update(homes.authority.directory())
     with pytest.raises(AccessError, match="another authority"):
         gate.update(world(("zoe",)).authority.new(homes.chance).directory())
+
+
+def test_a_gate_takes_no_other_directory_of_the_same_version(homes):
+    """As there is if the authority's file was put back to an older copy."""
+    gate = Gate(homes.authority.rotate("homes").directory())
+    other = homes.authority.grant("quin", "homes", "publisher").directory()
+    assert other.version == gate.directory.version
+    with pytest.raises(AccessError, match="two histories"):
+        gate.update(other)
+    assert not gate.directory.may_publish("quin", "homes")
+
+
+def test_a_checked_event_counts_as_seen_when_it_is_remembered(homes):
+    gate = Gate(homes.authority.directory())
+    [event] = sealed_rows(batch(sealed(homes.identities["pat"], epoch=3)))
+    assert gate.checked(event) is gate.checked(event) is event
+    gate.remember(gate.checked(event))
+    with pytest.raises(ReplayedEvent):
+        gate.checked(event)
 
 
 def test_ids_may_be_whole_numbers(homes):

@@ -15,8 +15,10 @@ from caddis import Matcher
 from caddis.confidential.clause_groups import Sifting
 from caddis.confidential.design import SCHEMES, Scheme
 from caddis.confidential.gate import Gate, Refusal
+from caddis.confidential.key_rings import KeyRing
 from caddis.confidential.matcher import SealedMatcher, SealedMatches
 from caddis.confidential.sealed_subscriptions import as_text, pack, unpack_all
+from caddis.confidential.sealing import EventSealer, SubscriptionSealer
 from caddis.errors import (
     EventError,
     InvalidSubscriptions,
@@ -24,6 +26,7 @@ from caddis.errors import (
     SubscriptionTableError,
     TamperedEvent,
     TruncatedEvent,
+    UnknownPublisher,
 )
 from tests.confidential.homes import (
     EVENTS,
@@ -35,6 +38,7 @@ from tests.confidential.homes import (
     sealed_events,
     sealed_wheres,
 )
+from tests.confidential.parties import world
 from tests.confidential.plain_matching import plain_pairs
 from tests.confidential.sealed_workloads import (
     EVENT_KEY,
@@ -296,3 +300,21 @@ def test_a_replay_is_refused_but_not_a_question_that_is_asked_again():
     again = matcher.match(pa.concat_batches([events.slice(4), fresh]))
     assert kinds(again) == [(0, ReplayedEvent), (1, ReplayedEvent)]
     assert pairs(again) == {(2, 0)}
+
+
+def test_a_question_is_answered_by_the_directory_of_its_moment():
+    """A revoked publisher is refused, even if its batch was the last that was asked about."""
+    made = world()
+    made.grant("pat", "publisher")
+    made.grant("ann", "subscriber")
+    pat, ann = (
+        KeyRing.open(made.identities[name], made.authority.issue(name)) for name in ("pat", "ann")
+    )
+    sealer = SubscriptionSealer(ann.subscriber_keys("homes"), randomness=made.chance)
+    gate = Gate(made.authority.directory())
+    matcher = SealedMatcher.compile(sealer.seal(subscriptions(["TRUE"])).table, gate=gate)
+    offer = pa.record_batch({"event_id": ["e"], "city": ["Cork"], "price": pa.array([1], "int32")})
+    events = EventSealer(pat.publisher_keys("homes"), randomness=made.chance).seal(offer)
+    assert len(matcher.match(events).rows) == 1
+    gate.update(made.authority.revoke("pat", "homes").directory())
+    assert kinds(matcher.match(events)) == [(0, UnknownPublisher)]

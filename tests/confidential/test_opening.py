@@ -13,10 +13,12 @@ import pytest
 from caddis.confidential.design import SCHEMES
 from caddis.confidential.key_rings import KeyRing
 from caddis.confidential.opening import Inbox, Opened, Opener
+from caddis.confidential.replays import NoMemory, ReplayMemory
 from caddis.confidential.sealed_events import sealed_schema, signed_bytes
 from caddis.confidential.sealed_rows import SealedRow, sealed_rows
 from caddis.confidential.sealing import EventSealer
 from caddis.errors import (
+    AccessError,
     NotEntitled,
     ReplayedEvent,
     SubscriptionTableError,
@@ -26,7 +28,7 @@ from caddis.errors import (
     WrongEpoch,
 )
 from caddis.matching import Matcher
-from tests.confidential.parties import World, world
+from tests.confidential.parties import Chance, World, world
 from tests.confidential.sealed_workloads import (
     EVENT_KEY,
     Parties,
@@ -226,6 +228,59 @@ def test_an_opener_goes_on_with_newer_keys(homes):
     reader.update(ring(homes, "ann"), homes.authority.directory())
     assert reader.open(new).rows.tolist() == [0]
     assert refusals(reader.open(old)) == [(0, ReplayedEvent)]
+
+
+def test_an_event_that_came_before_its_key_is_opened_when_the_key_is_there(homes):
+    """It was refused once; that did not use up its number."""
+    old = ring(homes, "ann")
+    homes.rotate()
+    reader = Opener(old, homes.authority.directory())
+    new = seal(homes, events(1))
+    assert refusals(reader.open(new)) == [(0, NotEntitled)]
+    reader.update(ring(homes, "ann"), homes.authority.directory())
+    assert reader.open(new).rows.tolist() == [0]
+    assert refusals(reader.open(new)) == [(0, ReplayedEvent)]
+
+
+def test_a_payload_that_does_not_open_uses_up_no_number(homes):
+    reader, sealed = opener(homes), seal(homes, events(1))
+    payload = sealed.column("payload")[0].as_py()
+    assert refusals(reader.open(resigned(homes, sealed, 0, payload=payload[:-1]))) == [
+        (0, TamperedEvent)
+    ]
+    assert reader.open(sealed).rows.tolist() == [0]
+
+
+def test_keys_and_directory_are_of_one_authority(homes):
+    other = world(("zoe",)).authority.new(Chance(9)).directory()
+    with pytest.raises(AccessError, match="is of another one"):
+        Opener(ring(homes, "ann"), other)
+    reader = opener(homes)
+    with pytest.raises(AccessError, match="is of another one"):
+        reader.update(ring(homes, "ann"), other)
+
+
+def test_an_opener_goes_on_with_newer_keys_of_its_own_party_alone(homes):
+    old_ring, old_directory = ring(homes, "ann"), homes.authority.directory()
+    homes.rotate()
+    reader = opener(homes)
+    with pytest.raises(AccessError, match="keys of 'pat', not of 'ann'"):
+        reader.update(ring(homes, "pat"), homes.authority.directory())
+    with pytest.raises(AccessError, match="are older than those in use"):
+        reader.update(old_ring, homes.authority.directory())
+    with pytest.raises(AccessError, match="older than the one in use"):
+        reader.update(ring(homes, "ann"), old_directory)
+    assert reader.open(seal(homes, events(1))).rows.tolist() == [0]
+
+
+def test_a_reader_goes_on_with_what_it_had_opened(homes):
+    memory, sealed = ReplayMemory(), seal(homes, events(2))
+    keys, directory = ring(homes, "ann"), homes.authority.directory()
+    assert Opener(keys, directory, memory=memory).open(sealed).rows.tolist() == [0, 1]
+    again = Opener(keys, directory, memory=memory).open(sealed)
+    assert refusals(again) == [(0, ReplayedEvent), (1, ReplayedEvent)]
+    reader = Opener(keys, directory, memory=NoMemory())
+    assert [reader.open(sealed).rows.tolist() for _ in range(2)] == [[0, 1]] * 2
 
 
 def inbox(homes: World, wheres: dict[str, tuple[str, str]]) -> Inbox:

@@ -1,13 +1,15 @@
 """What was seen stays seen: intervals against a plain set."""
 
 import json
+import tracemalloc
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.confidential.replays import ReplayMemory, SeenNumbers
-from caddis.errors import ConfidentialError
+from caddis.errors import KeyFileError
 
 NUMBERS = st.lists(st.integers(0, 40) | st.integers(0, 2**63 - 1), max_size=80)
 
@@ -46,13 +48,48 @@ def test_numbers_without_gaps_cost_one_interval_in_whatever_order():
     assert seen.intervals == [(0, 999)]
 
 
+STREAM = ("pat", "homes", 1)
+
+
 def test_runs_are_apart_and_bounded():
     memory = ReplayMemory(most_runs=2)
-    stream = ("pat", "homes", 1)
-    assert [memory.add(stream, run, 0) for run in (5, 6, 7, 5)] == [True, True, False, False]
-    assert memory.add(("pat", "homes", 2), 7, 0)
-    assert memory.is_full(stream, 7)
-    assert not memory.is_full(stream, 6)
+    verdicts = [memory.add(STREAM, run, 0) for run in (5, 6, 7, 5)]
+    assert verdicts == ["new", "new", "full", "seen"]
+    assert memory.add(("pat", "homes", 2), 7, 0) == "new"
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40)), max_size=80), st.integers(1, 6))
+def test_intervals_of_all_runs_are_bounded_and_nothing_seen_is_new_again(events, most):
+    memory, added = ReplayMemory(most_gaps=3, most_intervals=most), set[tuple[int, int]]()
+    for event in events:
+        verdict = memory.verdict(STREAM, *event)
+        assert memory.add(STREAM, *event) == verdict
+        assert not (verdict == "new" and event in added)
+        assert not (verdict == "full" and event[0] in {run for run, _ in added})
+        if verdict == "new":
+            added.add(event)
+        assert memory.intervals <= most
+        assert memory.intervals == len(written(memory)) // 2
+    assert all(memory.verdict(STREAM, *event) == "seen" for event in added)
+
+
+def written(memory: ReplayMemory) -> list[int]:
+    plain: Any = memory.as_json()
+    return [end for run in plain["content"]["runs"] for end in run["seen"]]
+
+
+def test_20_runs_with_10_000_gaps_each_take_no_more_than_is_said():
+    """And further runs are refused; without the bound, 100,000 such runs took 80 GB."""
+    tracemalloc.start()
+    memory = ReplayMemory(most_intervals=50_000)
+    for run in range(20):
+        for number in range(0, 20_000, 2):
+            memory.add(STREAM, 2**40 + run, 2**40 + number)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert memory.intervals == 50_000
+    assert taken < 50_000 * 100 + 20 * 500
+    assert memory.verdict(STREAM, 7, 0) == "full"
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2), st.integers(0, 30))))
@@ -62,12 +99,34 @@ def test_a_memory_that_was_written_down_refuses_the_same(events):
         memory.add((name, "homes", 1), run, number)
     again = ReplayMemory.from_json(json.loads(json.dumps(memory.as_json())))
     assert again == memory
-    assert not any(again.add((name, "homes", 1), run, number) for name, run, number in events)
+    assert all(again.add((name, "homes", 1), *event) == "seen" for name, *event in events)
+
+
+def test_a_memory_can_be_kept_in_a_file(tmp_path):
+    memory = ReplayMemory()
+    for _ in range(2):
+        memory.add(STREAM, 5, 0)
+        memory.write(tmp_path / "seen.json")
+    assert ReplayMemory.read(tmp_path / "seen.json") == memory
+
+
+RUN = {"publisher": "pat", "topic": "homes", "epoch": 1, "run": 5, "seen": [1, 2]}
 
 
 @pytest.mark.parametrize(
-    "plain", [{}, [1], [["a", "b", 1, 2, [[3, 2]]]], [["a", "b", 1, 2, [[1, 2], [3, 4]]]]]
+    ("runs", "message"),
+    [
+        ({}, "'runs' should be a list"),
+        ([1], "is no JSON object"),
+        ([{**RUN, "epoch": "1"}], "'epoch' should be a whole number"),
+        ([{**RUN, "seen": [3, 2]}], "ascend"),
+        ([{**RUN, "seen": [1, 2, 3, 4]}], "do not touch"),
+        ([{**RUN, "seen": [1]}], "without an end"),
+        ([{**RUN, "seen": [1, True]}], "'seen' should be a list of whole numbers"),
+        ([{**RUN, "seen": [-2, -1]}], "'seen' should be a list of whole numbers"),
+        ([RUN, RUN], "a run twice"),
+    ],
 )
-def test_a_damaged_memory_is_refused(plain):
-    with pytest.raises(ConfidentialError, match="no memory of events"):
-        ReplayMemory.from_json(plain)
+def test_a_damaged_memory_is_refused(runs, message):
+    with pytest.raises(KeyFileError, match=message):
+        ReplayMemory.from_json({"caddis": "replay memory", "format": 1, "content": {"runs": runs}})

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from caddis.confidential.key_rings import KeyRing
     from caddis.confidential.matcher import SealedMatcher, SealedMatches
     from caddis.confidential.opening import Inbox, Opened, Opener, Received, TopicEvents
+    from caddis.confidential.replays import NoMemory, ReplayMemory
     from caddis.confidential.sealed_events import sealed_schema
     from caddis.confidential.sealed_subscriptions import as_text, from_text, join
     from caddis.confidential.sealing import EventSealer, SealedSubscriptions, SubscriptionSealer
@@ -72,12 +73,14 @@ __all__ = [
     "Identity",
     "Inbox",
     "KeyRing",
+    "NoMemory",
     "Opened",
     "Opener",
     "Outline",
     "PublicIdentity",
     "Received",
     "Refusal",
+    "ReplayMemory",
     "Scheme",
     "SealedMatcher",
     "SealedMatches",
@@ -103,6 +106,7 @@ _HOMES = {
     "key_rings": ("KeyRing",),
     "matcher": ("SealedMatcher", "SealedMatches"),
     "opening": ("Inbox", "Opened", "Opener", "Received", "TopicEvents"),
+    "replays": ("NoMemory", "ReplayMemory"),
     "sealed_events": ("sealed_schema",),
     "sealed_subscriptions": ("as_text", "from_text", "join"),
     "sealing": ("EventSealer", "SealedSubscriptions", "SubscriptionSealer"),

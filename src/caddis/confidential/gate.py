@@ -8,8 +8,10 @@ Every event is looked at by itself, in this order, and refused at the first thin
     its signature     by the publisher, over all of the event             TamperedEvent
     its number        not seen before in this run of the publisher        ReplayedEvent
 
-The others of its batch go on. Only what is admitted counts as seen, so nobody can use up the number
-of somebody else's event. No secret is needed: the directory is public.
+The others of its batch go on. To check an event and to remember it are two steps: only what is
+admitted counts as seen, so nobody can use up the number of somebody else's event, and readers count
+only what they could open. No secret is needed: the directory is public. Whether filter and tokens
+are well made, the matcher sees, who unpacks them.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from caddis.arrays import Int32s
 from caddis.confidential.directory import Directory
 from caddis.confidential.entitlements import FIRST_EPOCH, Span, as_text, covers
-from caddis.confidential.replays import ReplayMemory
+from caddis.confidential.replays import ReplayMemory, Stream
 from caddis.confidential.sealed_events import Header, signed_bytes
 from caddis.confidential.sealed_rows import (
     NUMBER_BYTES,
@@ -64,9 +66,8 @@ class Admission(NamedTuple):
 class Gate:
     """Admits events by a directory.
 
-    remember: whether events that were here before are refused; without it a gate has no state,
-        and can be used on the same events again.
-    memory: what was seen already, to share or to go on with.
+    memory: what was seen already, to share or to go on with; a new one by default. `NoMemory()` is
+        for who goes through the same events again.
     past: whether what was genuine in an epoch that is over is admitted still: for readers.
     """
 
@@ -74,14 +75,13 @@ class Gate:
         self,
         directory: Directory,
         *,
-        remember: bool = True,
         memory: ReplayMemory | None = None,
         past: bool = False,
     ) -> None:
         self._directory = directory
         self._past = past
         self._keys: dict[str, Ed25519PublicKey] = {}
-        self._memory = ReplayMemory() if memory is None and remember else memory
+        self._memory = ReplayMemory() if memory is None else memory
 
     @property
     def directory(self) -> Directory:
@@ -100,10 +100,14 @@ class Gate:
                 f"the directory of version {directory.version} is older than the one in use, "
                 f"{self._directory.version}"
             )
+        if directory.version == self._directory.version and directory != self._directory:
+            raise AccessError(
+                f"the new directory has the version of the one in use, {directory.version}, and "
+                "says something else: the authority has two histories"
+            )
         self._directory = directory
         self._keys.clear()
-        if self._memory is not None:
-            self._memory.forget(self._is_over)
+        self._memory.forget(self._is_over)
 
     def admit(self, batch: pa.RecordBatch) -> Admission:
         """Which rows of a batch of sealed events may go on."""
@@ -111,14 +115,15 @@ class Gate:
         refused: list[Refusal] = []
         for row, event in enumerate(sealed_rows(batch)):
             try:
-                self._check(event)
+                self.remember(self.checked(event))
             except SealedEventError as error:
-                refused.append(Refusal(row, _id_of(event), error))
+                refused.append(Refusal(row, event_id_of(event), error))
             else:
                 admitted.append(row)
         return Admission(np.array(admitted, np.int32), tuple(refused))
 
-    def _check(self, event: SealedRow | UnreadableRow) -> None:
+    def checked(self, event: SealedRow | UnreadableRow) -> SealedRow:
+        """An event that may go on, or a SealedEventError; it does not count as seen yet."""
         if isinstance(event, UnreadableRow):
             whose = "" if event.publisher is None else f" of {shown(event.publisher)}"
             raise TruncatedEvent(f"event {shown(event.event_id)}{whose}: {event.problem}")
@@ -127,6 +132,12 @@ class Gate:
         self._check_epoch(event.header)
         self._check_signature(event)
         self._check_number(event.header)
+        return event
+
+    def remember(self, event: SealedRow) -> None:
+        """Refuse this one from now on."""
+        header = event.header
+        self._memory.add(_stream(header), header.run, header.number)
 
     def _check_length(self, event: SealedRow) -> None:
         topic = self._directory.topics.get(event.header.topic)
@@ -178,15 +189,13 @@ class Gate:
             ) from None
 
     def _check_number(self, header: Header) -> None:
-        if self._memory is None:
-            return
-        stream = header.publisher, header.topic, header.epoch
-        if self._memory.is_full(stream, header.run):
+        verdict = self._memory.verdict(_stream(header), header.run, header.number)
+        if verdict == "full":
             raise ReplayedEvent(
-                f"{_named(header)} belongs to one run more than the {self._memory.most_runs:,} of "
-                f"an epoch that are remembered; rotate {shown(header.topic)}"
+                f"{_named(header)} belongs to one run more than can be remembered of an epoch; "
+                f"rotate {shown(header.topic)}"
             )
-        if not self._memory.add(stream, header.run, header.number):
+        if verdict == "seen":
             raise ReplayedEvent(
                 f"{_named(header)} has been here before: number {header.number} of run {header.run}"
             )
@@ -207,5 +216,10 @@ def _named(header: Header) -> str:
     return f"event {shown(header.event_id)} of {shown(header.publisher)}"
 
 
-def _id_of(event: SealedRow | UnreadableRow) -> str | int | None:
+def _stream(header: Header) -> Stream:
+    return header.publisher, header.topic, header.epoch
+
+
+def event_id_of(event: SealedRow | UnreadableRow) -> str | int | None:
+    """Its id, as far as it could be read."""
     return event.header.event_id if isinstance(event, SealedRow) else event.event_id

@@ -109,7 +109,7 @@ class SealedMatcher:
             self._by_key.setdefault((group.topic, group.epoch), []).append(group)
         self._several = _several(groups, everything, len(subscription_ids))
         self._gate, self._on_refused = gate, on_refused
-        self._admitted: tuple[pa.RecordBatch, Admission] | None = None
+        self._admitted: tuple[pa.RecordBatch, Directory, Admission] | None = None
         self.subscription_ids = subscription_ids
         self.needs: Needs | None = None
         self.invalid = invalid
@@ -207,12 +207,17 @@ class SealedMatcher:
         return SealedCandidates(found.rows, found.links, found.report, found.refused)
 
     def _admit(self, batch: pa.RecordBatch) -> Admission:
-        """Ask the gate; who asks again about the same batch is no replay."""
+        """Ask the gate; who asks again of the same batch and directory is no replay."""
         if self._gate is None:
             return Admission(np.arange(batch.num_rows, dtype=np.int32), ())
-        if self._admitted is None or self._admitted[0] is not batch:
-            self._admitted = batch, self._gate.admit(batch)
-        return self._admitted[1]
+        directory = self._gate.directory
+        if self._admitted is not None:
+            last_batch, last_directory, admission = self._admitted
+            if last_batch is batch and last_directory is directory:
+                return admission
+        admission = self._gate.admit(batch)
+        self._admitted = batch, directory, admission
+        return admission
 
     def _found(
         self, batch: pa.RecordBatch, rows: Int32s, directory: Directory | None

@@ -20,12 +20,18 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from caddis.arrays import Int32s
 from caddis.confidential.directory import Directory
-from caddis.confidential.gate import Gate, Refusal
+from caddis.confidential.gate import Gate, Refusal, event_id_of
 from caddis.confidential.key_rings import KeyRing
 from caddis.confidential.payloads import Payloads
+from caddis.confidential.replays import ReplayMemory
 from caddis.confidential.sealed_events import NONCE_BYTES, Header, associated_data
 from caddis.confidential.sealed_rows import SealedRow, sealed_rows, shown
-from caddis.errors import SealedEventError, SubscriptionTableError, TamperedEvent
+from caddis.errors import (
+    AccessError,
+    SealedEventError,
+    SubscriptionTableError,
+    TamperedEvent,
+)
 from caddis.matching import Matcher
 from caddis.matching.subscription_tables import subscription_ids_of
 
@@ -49,34 +55,45 @@ class Opened:
 class Opener:
     """Opens sealed events with the keys of one subscriber.
 
-    remember: whether an event that was opened before is refused.
+    memory: what was opened already, which is refused; a new one by default. `NoMemory()` is for
+        who opens the same events again.
     """
 
-    def __init__(self, ring: KeyRing, directory: Directory, *, remember: bool = True) -> None:
+    def __init__(
+        self, ring: KeyRing, directory: Directory, *, memory: ReplayMemory | None = None
+    ) -> None:
+        _check_authority(ring, directory)
         self._ring = ring
-        self._gate = Gate(directory, remember=remember, past=True)
+        self._gate = Gate(directory, memory=memory, past=True)
         self._ciphers: dict[tuple[str, int, str], AESGCM] = {}
         self._payloads: dict[str, Payloads] = {}
 
     def update(self, ring: KeyRing, directory: Directory) -> None:
-        """Go on with newer keys and a newer directory."""
+        """Go on with newer keys of the same party, and a newer directory."""
+        _check_authority(ring, directory)
+        if ring.name != self._ring.name:
+            raise AccessError(f"these are the keys of {ring.name!r}, not of {self._ring.name!r}")
+        if ring.version < self._ring.version:
+            raise AccessError(
+                f"the keys of version {ring.version} are older than those in use, "
+                f"{self._ring.version}"
+            )
         self._gate.update(directory)
         self._ring = ring
 
     def open(self, batch: pa.RecordBatch) -> Opened:
         """The events of a batch that are genuine and that the subscriber is entitled to."""
-        admission = self._gate.admit(batch)
-        refused = list(admission.refused)
+        refused: list[Refusal] = []
         opened: dict[str, tuple[list[int], list[pa.RecordBatch]]] = {}
-        admitted = sealed_rows(batch.take(pa.array(admission.rows)))
-        for row, event in zip(admission.rows.tolist(), admitted, strict=True):
-            assert isinstance(event, SealedRow)
+        for row, event in enumerate(sealed_rows(batch)):
             try:
-                plain = self._opened(event)
+                genuine = self._gate.checked(event)
+                plain = self._opened(genuine)
             except SealedEventError as error:
-                refused.append(Refusal(row, event.header.event_id, error))
+                refused.append(Refusal(row, event_id_of(event), error))
                 continue
-            rows, events = opened.setdefault(event.header.topic, ([], []))
+            self._gate.remember(genuine)
+            rows, events = opened.setdefault(genuine.header.topic, ([], []))
             rows.append(row)
             events.append(plain)
         by_topic = {
@@ -85,7 +102,7 @@ class Opener:
         }
         all_rows = [topic_events.rows for topic_events in by_topic.values()]
         together = np.sort(np.concatenate([np.zeros(0, np.int32), *all_rows]))
-        return Opened(together, by_topic, tuple(sorted(refused, key=lambda one: one.row)))
+        return Opened(together, by_topic, tuple(refused))
 
     def _opened(self, event: SealedRow) -> pa.RecordBatch:
         header, payload = event.header, event.payload
@@ -111,6 +128,14 @@ class Opener:
         return self._ciphers[named]
 
 
+def _check_authority(ring: KeyRing, directory: Directory) -> None:
+    if ring.authority != directory.authority:
+        raise AccessError(
+            f"the keys of {ring.name!r} are of the authority {ring.fingerprint}, and the directory "
+            f"is of another one, {directory.fingerprint}"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Received:
     """Which rows satisfy which of one's own subscriptions: pairs, rows ascending.
@@ -129,10 +154,18 @@ class Inbox:
 
     subscriptions: a table of `subscription_id`, `topic` and `where`, in plain text as they were
         before they were sealed.
+    memory: as an Opener's.
     """
 
-    def __init__(self, ring: KeyRing, directory: Directory, subscriptions: pa.Table) -> None:
-        self._opener = Opener(ring, directory)
+    def __init__(
+        self,
+        ring: KeyRing,
+        directory: Directory,
+        subscriptions: pa.Table,
+        *,
+        memory: ReplayMemory | None = None,
+    ) -> None:
+        self._opener = Opener(ring, directory, memory=memory)
         if "topic" not in subscriptions.column_names:
             names = ", ".join(subscriptions.column_names)
             raise SubscriptionTableError(f"these need a column 'topic'; they have {names}")

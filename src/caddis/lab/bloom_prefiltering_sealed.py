@@ -21,6 +21,7 @@ from caddis.confidential.gate import Gate
 from caddis.confidential.identities import Identity
 from caddis.confidential.key_rings import KeyRing
 from caddis.confidential.matcher import SealedMatcher
+from caddis.confidential.replays import NoMemory
 from caddis.confidential.sealing import EventSealer, SubscriptionSealer
 from caddis.confidential.secret_keys import Randomness
 from caddis.errors import ConfidentialError
@@ -104,7 +105,7 @@ def _measured(scheme: Scheme, setup: Setup, case: Case) -> Measured:
         found[name] = timed(matcher.match, batch, min(most, at_most))
         report = matcher.match(batch.slice(0, CHECKED)).report
         found[f"{name}_tests"] = report.tests / CHECKED
-    gate = Gate(topic.directory, remember=False)
+    gate = Gate(topic.directory, memory=NoMemory())
     matcher = SealedMatcher.compile(subscriptions, sample=sample, gate=gate)
     checked = timed(matcher.match, batch, most)
     return found | {"checked": checked, "found": report.matches / CHECKED}
