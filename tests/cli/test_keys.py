@@ -120,6 +120,25 @@ def test_at_once_refuses_earlier_epochs(homes):
     assert list(Directory.read(Path("directory.json")).topics["homes"].accepted) == [2]
 
 
+def test_compromised_keys_are_shown_as_such_and_get_nothing(homes):
+    said = homes("revoke", "pat", "--everywhere", "--compromised")
+    assert "Nothing that was ever signed with the keys of 'pat' is believed any more" in said
+    homes("directory")
+    assert Directory.read(Path("directory.json")).publishers["pat"].compromised
+    [row] = json.loads(homes("show", "directory.json", "--json"))["publishers"]
+    assert row["compromised"] == "yes"
+    told = json.loads(homes("issue", "--json"))
+    assert [one["name"] for one in told["issued"]] == ["ann", "bo"]
+
+
+def test_one_whose_keys_cannot_be_written_keeps_nobody_else_from_theirs(homes, caddis):
+    Path("ann.keys.json").mkdir()
+    said = caddis("keys", "issue")
+    assert said.exit_code == 1
+    assert "ann.keys.json: Is a directory; those of 2 others are written" in said.stderr
+    assert ring("bo").epochs("homes") == ring("pat").epochs("homes") == (1,)
+
+
 def test_a_bundle_in_other_hands_does_not_open(homes):
     homes("issue", "ann")
     Path("ann.keys.json").rename("bo.keys.json")
@@ -197,12 +216,17 @@ def test_a_mistake_is_one_sentence_and_changes_nothing(homes, caddis, arguments,
 
 
 @pytest.mark.parametrize(
-    "arguments", [("revoke", "ann"), ("revoke", "ann", "homes", "--everywhere")]
+    ("arguments", "complaint"),
+    [
+        (["ann"], "name a topic, or say --everywhere"),
+        (["ann", "homes", "--everywhere"], "name a topic, or say --everywhere"),
+        (["ann", "homes", "--compromised"], "say --everywhere, too"),
+    ],
 )
-def test_what_is_revoked_has_to_be_said(homes, caddis, arguments):
-    said = caddis("keys", *arguments)
+def test_what_is_revoked_has_to_be_said(homes, caddis, arguments, complaint):
+    said = caddis("keys", "revoke", *arguments)
     assert said.exit_code == 2
-    assert "name a topic, or say --everywhere" in said.stderr
+    assert complaint in said.stderr
 
 
 def test_a_file_that_others_can_read_is_refused_with_what_to_do(homes, caddis):

@@ -125,20 +125,33 @@ def test_revoking_a_publisher_is_seen_at_once_and_rotates_nothing(homes):
     directory = homes.authority.directory()
     assert directory.topics["homes"].epoch == 2
     assert not directory.may_publish("pat", "homes")
-    assert [directory.could_publish("pat", "homes", epoch) for epoch in (0, 1, 2, 3)] == [
-        False,
-        True,
-        True,
-        False,
-    ]
+    assert directory.grants("pat", "homes") == (Span(1, 2),)
 
 
-def test_could_publish_knows_no_future(homes):
+def test_who_is_distrusted_is_revoked_at_once_and_gets_nothing_any_more(homes):
+    homes.grant("pat", "subscriber")
+    homes.authority = homes.authority.distrust("pat")
     directory = homes.authority.directory()
-    assert directory.could_publish("pat", "homes", 1)
-    assert not directory.could_publish("pat", "homes", 2)
-    assert not directory.could_publish("pat", "boats", 1)
-    assert not directory.could_publish("zoe", "homes", 1)
+    assert directory.publishers["pat"].compromised
+    assert not directory.may_publish("pat", "homes")
+    assert list(directory.topics["homes"].accepted) == [2]
+    assert homes.authority.distrust("pat") is homes.authority
+    for change in (
+        lambda: homes.authority.grant("pat", "homes", "publisher"),
+        lambda: homes.authority.issue("pat"),
+    ):
+        with pytest.raises(AccessError, match="others have the keys of 'pat', too"):
+            change()
+    homes.rotate()
+    assert homes.authority.compromised == {"pat"}
+
+
+def test_who_was_revoked_before_can_be_distrusted_later(homes):
+    homes.revoke("pat")
+    before = homes.authority
+    homes.authority = before.distrust("pat")
+    assert homes.authority.version > before.version
+    assert homes.authority.directory().publishers["pat"].compromised
 
 
 @pytest.mark.parametrize(("overlap", "accepted"), [(0, [4]), (1, [3, 4]), (9, [1, 2, 3, 4])])

@@ -230,6 +230,20 @@ def test_a_revoked_publisher_is_refused_at_once_even_in_epochs_it_had(homes):
     assert "may not publish on 'homes'; it could in epochs 1–3" in str(error)
 
 
+@pytest.mark.parametrize("past", [False, True])
+def test_nothing_that_a_distrusted_publisher_signed_is_believed_even_by_readers(homes, past):
+    """A thief signs as of an epoch in which the publisher was entitled."""
+    pat = homes.identities["pat"]
+    homes.revoke("pat")
+    gate = Gate(homes.authority.directory(), past=past)
+    assert len(gate.admit(batch(sealed(pat, 0, epoch=3))).rows) == past
+    homes.authority = homes.authority.distrust("pat")
+    gate.update(homes.authority.directory())
+    error = only_error(gate, sealed(pat, 1, epoch=3))
+    assert isinstance(error, UnknownPublisher)
+    assert "nothing that was signed with them is believed" in str(error)
+
+
 def test_a_new_publisher_is_not_accepted_in_the_epoch_before_it_came(homes):
     homes.grant("quin", "publisher")
     gate = Gate(homes.authority.directory())

@@ -81,6 +81,7 @@ def test_identities_and_authorities_come_back(tmp_path):
     made.grant("pat", "publisher")
     made.revoke("ann")
     made.grant("ann", "subscriber")
+    made.authority = made.authority.distrust("bo")
     create_authority(tmp_path / "authority", made.authority)
     again = read_authority(tmp_path / "authority")
     assert authority_json(again) == authority_json(made.authority)

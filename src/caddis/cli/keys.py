@@ -251,7 +251,10 @@ def grant(
 @app.command(
     name="revoke",
     epilog=_examples(
-        "revoke ann homes", "revoke ann homes --role publisher", "revoke ann --everywhere --at-once"
+        "revoke ann homes",
+        "revoke ann homes --role publisher",
+        "revoke ann --everywhere --at-once",
+        "revoke pat --everywhere --compromised",
     ),
 )
 def revoke(
@@ -271,6 +274,14 @@ def revoke(
         bool, typer.Option("--everywhere", help="On all topics, in place of one.")
     ] = False,
     at_once: AtOnce = False,
+    compromised: Annotated[
+        bool,
+        typer.Option(
+            "--compromised",
+            help="Others have its private keys: also readers refuse all that it ever signed. "
+            "With --everywhere; cannot be undone.",
+        ),
+    ] = False,
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
@@ -280,10 +291,15 @@ def revoke(
     that loses a subscriber is rotated, so that it cannot open anything of later
     epochs; what was published before, it could read and still can.
     """
-    from caddis.cli.keys_work import revoke_grants
+    from caddis.cli.keys_work import distrust_party, revoke_grants
 
     if everywhere == (topic is not None):
         raise typer.BadParameter("name a topic, or say --everywhere")
+    if compromised:
+        if not everywhere or role is not None:
+            raise typer.BadParameter("keys are compromised on all topics: say --everywhere, too")
+        run(lambda _: distrust_party(authority, name), as_json=as_json)
+        return
     run(lambda _: revoke_grants(authority, name, topic, role, at_once), as_json=as_json)
 
 

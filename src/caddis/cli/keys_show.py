@@ -64,7 +64,11 @@ def _kind(plain: object) -> str:
 def _authority(path: Path) -> ShownFile:
     authority = read_authority(path)
     parties: list[Row] = [
-        {"name": party.name, "fingerprint": party.fingerprint}
+        {
+            "name": party.name,
+            "fingerprint": party.fingerprint,
+            "compromised": _yes(party.name in authority.compromised),
+        }
         for party in authority.parties.values()
     ]
     grants: list[Row] = [
@@ -81,7 +85,12 @@ def _authority(path: Path) -> ShownFile:
 def _directory(path: Path) -> ShownFile:
     directory = Directory.read(path)
     publishers: list[Row] = [
-        {"name": entry.name, "topic": topic, "epochs": as_text(spans)}
+        {
+            "name": entry.name,
+            "topic": topic,
+            "epochs": as_text(spans),
+            "compromised": _yes(entry.compromised),
+        }
         for entry in directory.publishers.values()
         for topic, spans in entry.grants.items()
     ]
@@ -90,6 +99,10 @@ def _directory(path: Path) -> ShownFile:
         {"kind": DIRECTORY, "authority": directory.fingerprint, "version": directory.version},
         {"topics": _topics(directory), "publishers": publishers},
     )
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
 
 
 def _topics(directory: Directory) -> list[Row]:

@@ -11,6 +11,7 @@ from caddis.cli.keys_said import KeysSaid, command
 from caddis.cli.summary import count
 from caddis.confidential.authority import Authority
 from caddis.confidential.authority_files import (
+    Change,
     change_authority,
     create_authority,
     read_authority,
@@ -94,9 +95,24 @@ def revoke_grants(
     path: Path, name: str, topic: str | None, role: Role | None, at_once: bool
 ) -> KeysSaid:
     """A party that no longer may."""
-    before, after = change_authority(
-        path, lambda authority: authority.revoke(name, topic, role, at_once=at_once)
+    return _revoked(
+        path, name, lambda authority: authority.revoke(name, topic, role, at_once=at_once)
     )
+
+
+def distrust_party(path: Path, name: str) -> KeysSaid:
+    """A party whose keys others have, too."""
+    said = _revoked(path, name, lambda authority: authority.distrust(name))
+    line = (
+        f"Nothing that was ever signed with the keys of {name!r} is believed any more, as soon as "
+        "brokers and readers have the new directory."
+    )
+    facts = {**said.facts, "compromised": True}
+    return KeysSaid((*said.sentences, line), facts, said.next)
+
+
+def _revoked(path: Path, name: str, change: Change) -> KeysSaid:
+    before, after = change_authority(path, change)
     taken = [grant for grant, spans in after.grants.items() if spans != before.grants[grant]]
     rotated = _rotated(before, after)
     lines = [f"{name!r} is no longer a {its_role} of {where!r}." for where, its_role, _ in taken]
@@ -134,19 +150,35 @@ def rotate_topics(path: Path, topics: Sequence[str], at_once: bool) -> KeysSaid:
 def issue_keys(path: Path, names: Sequence[str], folder: Path) -> KeysSaid:
     """A file of wrapped keys for each party."""
     authority = read_authority(path)
-    chosen = list(dict.fromkeys(names)) or sorted({name for _, _, name in authority.grants})
+    everybody = {name for _, _, name in authority.grants} - authority.compromised
+    chosen = list(dict.fromkeys(names)) or sorted(everybody)
     if not chosen:
         raise AccessError(f"nobody is entitled to anything yet: {command(path, 'grant', '--help')}")
     bundles = [authority.issue(name) for name in chosen]
     _need_folder(folder)
-    lines, issued = [], []
+    lines, issued, problems = [], [], []
     for bundle in bundles:
         file = folder / f"{bundle.recipient}.keys.json"
-        bundle.write(file)
+        try:
+            bundle.write(file)
+        except KeyFileError as problem:
+            problems.append(str(problem))
+            continue
         issued.append({"name": bundle.recipient, "file": file, "keys": len(bundle.packages)})
         lines.append(f"{file} holds {count(len(bundle.packages), 'key')} for {bundle.recipient!r}.")
-    note = "Each opens with the identity of the one it is for, and with no other."
-    return KeysSaid((*lines, note), {"issued": issued, "version": authority.version})
+    if problems:
+        others = f"; those of {len(issued)} others are written" if issued else ""
+        raise KeyFileError(f"{'; '.join(problems)}{others}")
+    note = (
+        "Each opens with the identity of the one it is for, and with no other; all are signed by "
+        f"{authority.fingerprint}."
+    )
+    facts = {
+        "issued": issued,
+        "version": authority.version,
+        "authority": authority.fingerprint,
+    }
+    return KeysSaid((*lines, note), facts)
 
 
 def write_directory(path: Path, out: Path) -> KeysSaid:

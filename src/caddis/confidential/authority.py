@@ -93,6 +93,8 @@ class Authority:
     parties: Mapping[str, PublicIdentity] = field(default_factory=dict)
     topics: Mapping[str, Topic] = field(default_factory=dict)
     grants: Mapping[Grant, Spans] = field(default_factory=dict)
+    compromised: frozenset[str] = frozenset()
+    """Parties whose private keys others have, too."""
 
     @classmethod
     def new(cls, randomness: Randomness) -> Authority:
@@ -130,14 +132,12 @@ class Authority:
             raise AccessError(f"the topic {name!r} is there already; its design cannot be changed")
         if overlap < 0:
             raise AccessError(f"{overlap} epochs cannot overlap; none can, or some")
-        if not design.columns:
-            raise AccessError(f"no column of {name!r} can be tested: nobody could subscribe to it")
         topic = Topic(design, randomness(SECRET_BYTES), overlap=overlap)
         return self._changed(topics={**self.topics, name: topic})
 
     def grant(self, name: str, topic: str, role: Role, *, since: int | None = None) -> Authority:
         """Entitle a party from the present epoch on; since: a subscriber, from an earlier one."""
-        self.party(name)
+        self._check_keys(name)
         if role not in ROLES:
             raise AccessError(f"a role is {' or '.join(ROLES)}, not {role!r}")
         now = self.topic(topic).epoch
@@ -179,6 +179,21 @@ class Authority:
             topics[left] = topics[left].rotated(at_once=at_once)
         return self._changed(grants=grants, topics=topics)
 
+    def distrust(self, name: str) -> Authority:
+        """Take everything back from a party whose private keys others have, too, and for good.
+
+        It is revoked everywhere, at once, and gets no keys any more. Readers refuse all that was
+        ever signed with its key: nobody can tell what it published from what a thief signs today,
+        as of an epoch in which it was entitled.
+        """
+        self.party(name)
+        if name in self.compromised:
+            return self
+        is_granted = any(self._open(name, None, None))
+        revoked = self.revoke(name, at_once=True) if is_granted else self
+        known = self.compromised | {name}
+        return dataclasses.replace(revoked, version=revoked.version + 1, compromised=known)
+
     def rotate(self, topic: str, *, at_once: bool = False) -> Authority:
         """Begin the next epoch of a topic; at once: the earlier ones are no longer accepted."""
         rotated = self.topic(topic).rotated(at_once=at_once)
@@ -186,7 +201,7 @@ class Authority:
 
     def issue(self, name: str) -> Bundle:
         """A party's keys, of all epochs that it is entitled to, wrapped to it and signed."""
-        party = self.party(name)
+        party = self._check_keys(name)
         packages = tuple(self._packages(party))
         return Bundle.signed(name, self.version, packages, self.signing)
 
@@ -216,6 +231,15 @@ class Authority:
         """The epochs that a party is or was entitled to."""
         return self.grants.get((topic, role, name), ())
 
+    def _check_keys(self, name: str) -> PublicIdentity:
+        """A registered party whose keys are its own."""
+        party = self.party(name)
+        if name in self.compromised:
+            raise AccessError(
+                f"others have the keys of {name!r}, too; it registers new ones under a new name"
+            )
+        return party
+
     def _open(self, name: str, topic: str | None, role: Role | None) -> Iterator[Grant]:
         for grant, spans in self.grants.items():
             wanted = topic in (None, grant[0]) and role in (None, grant[1]) and grant[2] == name
@@ -240,7 +264,8 @@ class Authority:
                 if role == "publisher" and name == party.name
             }
             if grants:
-                yield PublisherEntry(party.name, party.verifying, grants)
+                known = party.name in self.compromised
+                yield PublisherEntry(party.name, party.verifying, grants, known)
 
     def _changed(
         self,
@@ -254,6 +279,7 @@ class Authority:
             self.parties if parties is None else parties,
             self.topics if topics is None else topics,
             self.grants if grants is None else grants,
+            self.compromised,
         )
 
 

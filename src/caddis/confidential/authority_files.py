@@ -67,6 +67,7 @@ def authority_json(authority: Authority) -> Json:
             for (topic, role, name), spans in authority.grants.items()
             for span in spans
         ],
+        "compromised": sorted(authority.compromised),
     }
     return document(AUTHORITY, content)
 
@@ -86,6 +87,7 @@ def authority_from_json(plain: object) -> Authority:
         {party.name: party for party in parties},
         {topic.name: topic for topic in topics},
         grants,
+        frozenset(content.texts("compromised")),
     )
     if any(t not in authority.topics or n not in authority.parties for t, _, n in grants):
         raise KeyFileError("a grant names a party or a topic that is not there")

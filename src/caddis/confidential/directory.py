@@ -25,7 +25,7 @@ from caddis.confidential.documents import (
     verified_document,
     verify,
 )
-from caddis.confidential.entitlements import Span, Spans, covers, is_open
+from caddis.confidential.entitlements import Span, Spans, is_open
 from caddis.confidential.key_files import read_public, write_public
 from caddis.errors import KeyFileError
 
@@ -34,11 +34,15 @@ DIRECTORY = "directory"
 
 @dataclass(frozen=True, slots=True)
 class PublisherEntry:
-    """A publisher's key, and on which topics it may or could publish."""
+    """A publisher's key, and on which topics it may or could publish.
+
+    compromised: whether others have the key, too; then nothing that it signed is believed.
+    """
 
     name: str
     verifying: bytes
     grants: Mapping[str, Spans]
+    compromised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +90,6 @@ class Directory:
     def may_publish(self, name: str, topic: str) -> bool:
         """Whether a publisher may publish on a topic now."""
         return is_open(self.grants(name, topic))
-
-    def could_publish(self, name: str, topic: str, epoch: int) -> bool:
-        """Whether it could in that epoch, whatever became of it later."""
-        known = topic in self.topics and epoch <= self.topics[topic].epoch
-        return known and covers(self.grants(name, topic), epoch)
 
     def grants(self, name: str, topic: str) -> Spans:
         """The epochs in which it may or could; none, if it is unknown."""
@@ -150,7 +149,12 @@ def _publisher_json(entry: PublisherEntry) -> Json:
         for topic, spans in entry.grants.items()
         for span in spans
     ]
-    return {"name": entry.name, "verifying": base64_text(entry.verifying), "grants": grants}
+    return {
+        "name": entry.name,
+        "verifying": base64_text(entry.verifying),
+        "grants": grants,
+        "compromised": entry.compromised,
+    }
 
 
 def _publisher(fields: Fields) -> PublisherEntry:
@@ -158,7 +162,8 @@ def _publisher(fields: Fields) -> PublisherEntry:
     for grant in fields.several("grants"):
         topic = grant.text("topic")
         grants[topic] = (*grants.get(topic, ()), span_of(grant))
-    return PublisherEntry(fields.text("name"), fields.data("verifying", KEY_BYTES), grants)
+    verifying = fields.data("verifying", KEY_BYTES)
+    return PublisherEntry(fields.text("name"), verifying, grants, fields.flag("compromised"))
 
 
 def span_of(fields: Fields) -> Span:

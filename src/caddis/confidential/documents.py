@@ -54,6 +54,13 @@ class Fields:
             raise self._wrong(name, "a text")
         return value
 
+    def texts(self, name: str) -> list[str]:
+        """A list of strings."""
+        value = self.plain.get(name)
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self._wrong(name, "a list of texts")
+        return value
+
     def whole(self, name: str, least: int = 0) -> int:
         """A whole number."""
         value = self.plain.get(name)
@@ -66,6 +73,13 @@ class Fields:
         value = self.plain.get(name)
         if not isinstance(value, list) or not all(_is_whole(one, 0) for one in value):
             raise self._wrong(name, "a list of whole numbers from 0 on")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """True or false."""
+        value = self.plain.get(name)
+        if not isinstance(value, bool):
+            raise self._wrong(name, "true or false")
         return value
 
     def data(self, name: str, size: int | None = None) -> bytes:

@@ -3,7 +3,7 @@
 Every event is looked at by itself, in this order, and refused at the first thing that is wrong:
 
     its parts         all there, of the right length, numbers finite      TruncatedEvent
-    its publisher     registered, and granted this topic now              UnknownPublisher
+    its publisher     registered, granted this topic now, its keys safe   UnknownPublisher
     its epoch         the topic's present one, or one that overlaps it    WrongEpoch
     its signature     by the publisher, over all of the event             TamperedEvent
     its number        not seen before in this run of the publisher        ReplayedEvent
@@ -154,6 +154,11 @@ class Gate:
         directory, name, topic = self._directory, header.publisher, header.topic
         if name not in directory.publishers:
             raise UnknownPublisher(f"{_named(header)}: this publisher is not registered")
+        if directory.publishers[name].compromised:
+            raise UnknownPublisher(
+                f"{_named(header)}: others have the keys of this publisher, too; nothing that was "
+                "signed with them is believed"
+            )
         if topic not in directory.topics:
             raise UnknownPublisher(f"{_named(header)}: there is no topic {shown(topic)}")
         if not (self._past or directory.may_publish(name, topic)):
