@@ -20,18 +20,21 @@ def false_positive_rate(elements: float, bits: int, hashes: int) -> float:
     return float((1 - exp(-hashes * elements / bits)) ** hashes)
 
 
-def size_for(elements: int, rate: float) -> tuple[int, int]:
+def size_for(elements: int, rate: float, *, most_hashes: int | None = None) -> tuple[int, int]:
     """The bits and hashes of the smallest filter whose false-positive rate is at most this.
 
-    >>> size_for(1000, 0.01)
-    (9593, 7)
+    most_hashes: if fewer than would be best, the filter is larger instead.
+
+    >>> size_for(1000, 0.01), size_for(1000, 0.01, most_hashes=3)
+    ((9593, 7), (12364, 3))
     """
     if elements < 1 or not 0 < rate < 1:
         raise FilterError(
             f"a rate above 0 and below 1 for at least one element, not {rate} for {elements}"
         )
     best = log2(1 / rate)
+    near = {max(1, int(best)), int(best) + 1}
+    allowed = near if most_hashes is None else {min(hashes, most_hashes) for hashes in near}
     return min(
-        (ceil(-hashes * elements / log(1 - rate ** (1 / hashes))), hashes)
-        for hashes in {max(1, int(best)), int(best) + 1}
+        (ceil(-hashes * elements / log(1 - rate ** (1 / hashes))), hashes) for hashes in allowed
     )

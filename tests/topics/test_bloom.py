@@ -116,6 +116,15 @@ def test_a_key_that_is_too_long_is_refused():
         Hashing(50, 3, bytes(65))
 
 
+@pytest.mark.parametrize("most_hashes", [1, 3, 12])
+def test_a_filter_with_fewer_hashes_is_larger_and_keeps_its_rate(most_hashes):
+    best_bits, best = size_for(500, 1e-6)
+    bits, hashes = size_for(500, 1e-6, most_hashes=most_hashes)
+    assert hashes == most_hashes < best
+    assert bits > best_bits
+    assert false_positive_rate(500, bits, hashes) <= 1.0001e-6
+
+
 @pytest.mark.parametrize(("elements", "rate"), [(0, 0.1), (5, 0.0), (5, 1.0)])
 def test_a_rate_that_cannot_be_reached_is_refused(elements, rate):
     with pytest.raises(FilterError, match="above 0 and below 1"):
