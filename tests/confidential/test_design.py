@@ -57,7 +57,7 @@ def test_points_have_a_place_for_all_that_is_tested_by_products():
     assert ranges_alone.dimensions == 2 * 2 + 1 + 4
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.01, 0.001, 0.0005])
+@pytest.mark.parametrize("rate", [0.1, 0.01, 0.001, 0.0005, 1e-5, 1e-8])
 @pytest.mark.parametrize("elements", [3, 40, 500])
 def test_filters_are_large_enough_for_their_rate(elements, rate):
     bits, hashes = filter_size(elements, rate)
@@ -80,7 +80,10 @@ def test_a_design_survives_being_written_down():
     [
         ({"topic": ""}, "needs a name"),
         ({"scheme": "rot13"}, "aspe or tokens, not 'rot13'"),
-        ({"bits": 100}, "multiple of 64 bits, not 100"),
+        ({"bits": 100}, "multiple of 64 bits up to 65536, not 100"),
+        ({"bits": 1 << 20}, "up to 65536, not 1048576; they need fewer for fewer values"),
+        ({"bits": True}, "'bits' should be of type int"),
+        ({"ordered_texts": "city"}, "'ordered_texts' should be of type list"),
         ({"hashes": 13}, "between 1 and 12 hashes, not 13"),
         ({"padding": 3}, "even number from 0 on, not 3"),
         ({"schema": "AAAA"}, "no topic's design"),
@@ -92,6 +95,42 @@ def test_a_design_that_cannot_be_used_is_refused(change, problem):
     plain = {**TopicDesign.of("homes", SCHEMA).as_json(), **change}
     with pytest.raises(ConfidentialError, match=problem):
         TopicDesign.from_json(plain)
+
+
+@pytest.mark.parametrize("missing", ["schema", "ordered_texts", "padding"])
+def test_a_design_that_lacks_a_field_is_refused(missing):
+    plain = TopicDesign.of("homes", SCHEMA).as_json()
+    del plain[missing]
+    with pytest.raises(ConfidentialError, match="no topic's design: its fields are topic, schema"):
+        TopicDesign.from_json(plain)
+
+
+def test_twenty_thousand_values_are_more_than_a_filter_can_hold():
+    with pytest.raises(ConfidentialError, match="up to 65536, not 575168"):
+        TopicDesign.of("homes", SCHEMA, values=20_000)
+
+
+@pytest.mark.parametrize("values", [None, 1])
+def test_events_of_which_nothing_can_be_tested_have_no_design(values):
+    schema = pa.schema([("photo", pa.binary())])
+    with pytest.raises(ConfidentialError, match="no column of these events can be tested"):
+        TopicDesign.of("homes", schema, values=values)
+
+
+@pytest.mark.parametrize("values", [pa.string(), pa.int64(), pa.float64(), pa.timestamp("us")])
+def test_a_dictionary_is_a_column_of_its_values(values):
+    schema = pa.schema([("city", pa.dictionary(pa.int8(), values)), ("tags", pa.list_(values))])
+    plain = pa.schema([("city", values), ("tags", pa.list_(values))])
+    assert TopicDesign.of("homes", schema) == TopicDesign.of("homes", plain)
+
+
+@pytest.mark.parametrize(
+    "type_", [pa.dense_union([pa.field("a", pa.int8())]), pa.uuid(), pa.list_(pa.uuid())], ids=str
+)
+def test_types_that_spark_does_not_have_cannot_be_sealed(type_):
+    schema = pa.schema([("city", pa.string()), ("other", type_)])
+    with pytest.raises(ConfidentialError, match="column 'other' cannot be sealed"):
+        TopicDesign.of("homes", schema)
 
 
 def test_ordered_texts_must_be_columns_of_texts():

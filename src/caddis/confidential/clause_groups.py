@@ -20,9 +20,9 @@ import numpy as np
 from caddis.arrays import Anys, Floats, Int32s, Int64s, Words
 from caddis.confidential.aspe import decide_all, norms, tolerance
 from caddis.confidential.aspe_kernels import decide_pairs
-from caddis.confidential.design import WORD
+from caddis.confidential.design import MOST_BITS, WORD
 from caddis.confidential.event_parts import EventParts, gathered, places_of
-from caddis.confidential.filters import MOST_BITS, included, read_only
+from caddis.confidential.filters import included, read_only
 from caddis.confidential.matching_kernels import pairs_have_tokens, pairs_with_tokens
 from caddis.confidential.paper_lists import PaperLists
 from caddis.confidential.prefilter import Prefilter

@@ -12,13 +12,14 @@ sizes of what it compares. For each column that predicates can test, a sealed ev
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 
 from caddis.bloom import size_for
+from caddis.confidential.plain_types import plain_schema
 from caddis.errors import ConfidentialError
 from caddis.language import Column
 from caddis.language.columns import (
@@ -36,6 +37,20 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 MOST_HASHES = 12
 WORD = 64
+MOST_BITS = 1 << 16
+
+JSON_TYPES: Mapping[str, type] = {
+    "topic": str,
+    "schema": str,
+    "bits": int,
+    "hashes": int,
+    "timezone": str,
+    "scheme": str,
+    "presence": bool,
+    "padding": int,
+    "ordered_texts": list,
+}
+"""The fields of a design in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +77,8 @@ class Outline:
 class TopicDesign:
     """How the events of one topic are sealed; the same in all epochs.
 
-    schema: of the events, with the time zone in which dates and times without one are read.
+    schema: of the events; of dictionaries, views and the like, the values they stand for.
+    timezone: in which dates and times without one are read.
     bits, hashes: of Bloom filters.
     presence: whether filters tell which columns are not null; predicates that are no equalities
         are prefiltered by that.
@@ -92,12 +108,16 @@ class TopicDesign:
             raise ConfidentialError("a topic needs a name")
         if self.scheme not in SCHEMES:
             raise ConfidentialError(f"a scheme is {' or '.join(SCHEMES)}, not {self.scheme!r}")
-        if self.bits < WORD or self.bits % WORD:
-            raise ConfidentialError(f"filters have a multiple of {WORD} bits, not {self.bits}")
+        if not WORD <= self.bits <= MOST_BITS or self.bits % WORD:
+            raise ConfidentialError(
+                f"filters have a multiple of {WORD} bits up to {MOST_BITS}, not {self.bits}; they "
+                "need fewer for fewer values, or for a greater rate of errors"
+            )
         if not 0 < self.hashes <= MOST_HASHES:
             raise ConfidentialError(f"between 1 and {MOST_HASHES} hashes, not {self.hashes}")
         if self.padding < 0 or self.padding % 2:
             raise ConfidentialError(f"padding is an even number from 0 on, not {self.padding}")
+        object.__setattr__(self, "schema", plain_schema(self.schema))
         columns = _columns_of(self.schema, frozenset(self.ordered_texts))
         object.__setattr__(self, "columns", columns)
 
@@ -120,7 +140,7 @@ class TopicDesign:
         values: how many columns of an event are not null at most, or elements of arrays; as many
             as there are columns, if it is not said.
         """
-        most = values or len(_columns_of(schema, frozenset()))
+        most = values or len(_columns_of(plain_schema(schema), frozenset()))
         bits, hashes = filter_size(most * (1 + presence), rate)
         return cls(
             topic,
@@ -161,16 +181,20 @@ class TopicDesign:
         }
 
     @classmethod
-    def from_json(cls, plain: dict[str, object]) -> TopicDesign:
+    def from_json(cls, plain: Mapping[str, object]) -> TopicDesign:
         """From what `as_json` gave."""
-        try:
-            schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(str(plain["schema"]))))
-            texts = plain["ordered_texts"]
-            assert isinstance(texts, list)
-            given = {**plain, "schema": schema, "ordered_texts": tuple(texts)}
-            return cls(**given)
-        except (KeyError, TypeError, ValueError, AssertionError, pa.ArrowException) as problem:
-            raise ConfidentialError(f"this is no topic's design: {problem}") from None
+        if plain.keys() != JSON_TYPES.keys():
+            names = ", ".join(JSON_TYPES)
+            raise ConfidentialError(f"this is no topic's design: its fields are {names}")
+        for name, type_ in JSON_TYPES.items():
+            if type(plain[name]) is not type_:
+                raise ConfidentialError(
+                    f"this is no topic's design: {name!r} should be of type {type_.__name__}"
+                )
+        given: dict[str, Any] = dict(plain)
+        given["schema"] = _read_schema(given["schema"])
+        given["ordered_texts"] = tuple(map(str, given["ordered_texts"]))
+        return cls(**given)
 
 
 def filter_size(elements: int, rate: float) -> tuple[int, int]:
@@ -179,8 +203,15 @@ def filter_size(elements: int, rate: float) -> tuple[int, int]:
     >>> filter_size(40, 0.001)
     (576, 10)
     """
-    bits, hashes = size_for(elements, rate)
-    return -(-bits // WORD) * WORD, min(hashes, MOST_HASHES)
+    bits, hashes = size_for(elements, rate, most_hashes=MOST_HASHES)
+    return -(-bits // WORD) * WORD, hashes
+
+
+def _read_schema(text: str) -> pa.Schema:
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
+    except (ValueError, OSError, pa.ArrowException) as problem:
+        raise ConfidentialError(f"this is no topic's design: {problem}") from None
 
 
 def _columns_of(schema: pa.Schema, ordered_texts: frozenset[str]) -> tuple[SealedColumn, ...]:
@@ -193,11 +224,16 @@ def _columns_of(schema: pa.Schema, ordered_texts: frozenset[str]) -> tuple[Seale
     if ordered_texts - names:
         unknown = ", ".join(sorted(ordered_texts - names))
         raise ConfidentialError(f"no string column is named {unknown}")
-    return tuple(
+    tested = tuple(
         SealedColumn(column, not column.repeated and _is_ordered(column, ordered_texts))
         for column in found
         if is_comparable(column.type) and column.collation == UTF8_BINARY
     )
+    if not tested:
+        raise ConfidentialError(
+            "no column of these events can be tested while it is sealed: nobody could subscribe"
+        )
+    return tested
 
 
 def _is_ordered(column: Column, ordered_texts: frozenset[str]) -> bool:

@@ -15,11 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from caddis.arrays import Bools, Bytes, Int32s, Int64s, Words
-from caddis.confidential.design import WORD
+from caddis.confidential.design import MOST_BITS, WORD
 from caddis.confidential.filter_kernels import set_places
 from caddis.errors import FilterError
-
-MOST_BITS = 1 << 16
 
 Kind = TypeVar("Kind", bound=np.generic)
 

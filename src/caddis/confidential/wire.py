@@ -24,8 +24,8 @@ import pyarrow as pa
 
 from caddis.arrays import Bools, Bytes, Int64s, Words
 from caddis.bloom import false_positive_rate
-from caddis.confidential.design import MOST_HASHES, WORD
-from caddis.confidential.filters import MOST_BITS, check_bits, read_only
+from caddis.confidential.design import MOST_BITS, MOST_HASHES, WORD
+from caddis.confidential.filters import check_bits, read_only
 from caddis.confidential.wire_kernels import decode_all, encode_all
 from caddis.errors import FilterError
 
