@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -256,3 +257,10 @@ def test_only_sealed_subscriptions_can_be_joined():
 def test_a_plain_text_is_no_sealed_one():
     with pytest.raises(ConfidentialError, match="not sealed"):
         from_text("city = 'Galway'")
+
+
+def test_clauses_whose_owners_do_not_ascend_are_not_packed():
+    block = random_block(1, rows=9)
+    mixed = replace(block, owner=np.arange(len(block), dtype=np.int32)[::-1])
+    with pytest.raises(ConfidentialError, match="owners of clauses that are packed must ascend"):
+        pack(mixed, len(block))

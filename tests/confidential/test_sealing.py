@@ -26,7 +26,12 @@ from caddis.confidential.sealed_rows import SealedRow, sealed_rows
 from caddis.confidential.sealed_subscriptions import ClauseBlock, join, unpack_all
 from caddis.confidential.sealing import EventSealer, SubscriptionSealer
 from caddis.confidential.wire import decode
-from caddis.errors import EventError, InvalidSubscriptions, SubscriptionTableError
+from caddis.errors import (
+    ConfidentialError,
+    EventError,
+    InvalidSubscriptions,
+    SubscriptionTableError,
+)
 from tests.confidential.sealed_workloads import publisher_keys, subscriber_keys, subscriptions
 
 SCHEMA = pa.schema(
@@ -131,6 +136,12 @@ def test_every_sealer_has_a_run_of_its_own():
     assert len(runs) == 20
     assert all(0 <= run < 2**63 for run in runs)
     assert seal_events(run=17).column("run").to_pylist() == [17] * 3
+
+
+@pytest.mark.parametrize("run", [-1, 1 << 63])
+def test_a_run_that_no_event_could_have_is_refused(run: int):
+    with pytest.raises(ConfidentialError, match=f"a BIGINT from 0 on, not {run}"):
+        seal_events(run=run)
 
 
 def test_equal_events_have_different_points_and_payloads():

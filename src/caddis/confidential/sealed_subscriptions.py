@@ -92,7 +92,8 @@ class ClauseBlock:
 
 def pack(block: ClauseBlock, rows: int) -> list[bytes]:
     """By subscription from 0 to `rows`: its bytes; owners must ascend."""
-    assert np.all(np.diff(block.owner) >= 0)
+    if np.any(np.diff(block.owner) < 0):
+        raise ConfidentialError("the owners of clauses that are packed must ascend")
     counts = np.column_stack([np.diff(block.token_starts), np.diff(block.vector_starts)])
     if counts.max(initial=0) > MOST_OF_A_CLAUSE:
         raise ConfidentialError(f"a sealed clause has at most {MOST_OF_A_CLAUSE:,} tokens")

@@ -26,7 +26,7 @@ from caddis.confidential.sealed_events import (
 )
 from caddis.confidential.sealed_subscriptions import pack
 from caddis.confidential.secret_keys import PublisherKeys, Randomness, SubscriberKeys
-from caddis.errors import EventError, InvalidSubscriptions, SubscriptionError
+from caddis.errors import ConfidentialError, EventError, InvalidSubscriptions, SubscriptionError
 from caddis.language import Concept, parse_all
 from caddis.language.columns import is_text, sql_type
 from caddis.matching import OnInvalid
@@ -34,6 +34,8 @@ from caddis.matching.subscription_tables import named_errors, subscription_ids_o
 
 AT_A_TIME = 10_000
 """Subscriptions that are sealed together: their vectors take some kilobytes each."""
+
+MOST_RUNS = 1 << 63
 
 
 class EventSealer:
@@ -60,6 +62,8 @@ class EventSealer:
         self._cipher = AESGCM(keys.sealing.secret)
         self._number = 0
         self.run = int.from_bytes(randomness(8), "little") >> 1 if run is None else run
+        if not 0 <= self.run < MOST_RUNS:
+            raise ConfidentialError(f"the number of a run is a BIGINT from 0 on, not {run}")
 
     def seal(self, batch: pa.RecordBatch, event_key: str = "event_id") -> pa.RecordBatch:
         """Sealed events, row by row those of the batch."""
@@ -90,9 +94,9 @@ class EventSealer:
     ) -> Iterator[bytes]:
         """Nonces are random: of fewer than 2^32 events in an epoch no two have the same."""
         nonces = self._randomness(NONCE_BYTES * len(headers))
-        for row, (header, compared) in enumerate(zip(headers, routing, strict=True)):
+        events = zip(headers, routing, self._payloads.written(rows), strict=True)
+        for row, (header, compared, plain) in enumerate(events):
             nonce = nonces[NONCE_BYTES * row : NONCE_BYTES * (row + 1)]
-            plain = self._payloads.written(rows, row)
             yield nonce + self._cipher.encrypt(nonce, plain, associated_data(header, compared))
 
 
