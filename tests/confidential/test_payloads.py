@@ -9,6 +9,7 @@ import pytest
 
 from caddis.confidential.design import TopicDesign
 from caddis.confidential.payloads import Payloads
+from caddis.confidential.plain_types import plain_schema
 from caddis.errors import EventError, TamperedEvent
 from tests.oracle.events import ZONED
 
@@ -20,7 +21,7 @@ def payloads(schema: pa.Schema) -> Payloads:
 def there_and_back(batch: pa.RecordBatch) -> pa.RecordBatch:
     made = payloads(batch.schema)
     rows = made.rows_of(batch, "event_id")
-    return made.together([made.read(made.written(rows, row)) for row in range(batch.num_rows)])
+    return made.together([made.read(data) for data in made.written(rows)])
 
 
 WORDS = pa.dictionary(pa.int8(), pa.string())
@@ -42,6 +43,9 @@ WORDS = pa.dictionary(pa.int8(), pa.string())
             pa.struct([("x", WORDS), ("y", pa.int8())]),
         ),
         ([True, None, False], pa.bool_()),
+        ([7, None, 7], pa.dictionary(pa.int8(), pa.int64())),
+        ([[1.5], None, [None]], pa.list_(pa.dictionary(pa.int8(), pa.float64()))),
+        ([[("a", 1)], None, []], pa.map_(pa.string(), pa.dictionary(pa.int8(), pa.int64()))),
         ([dt.datetime(2024, 2, 29, tzinfo=dt.UTC), None, None], ZONED),
         ([None, None, None], pa.null()),
     ],
@@ -50,13 +54,14 @@ WORDS = pa.dictionary(pa.int8(), pa.string())
 def test_rows_come_back_as_they_were(values, type_):
     batch = pa.record_batch({"city": pa.array(values, type_), "n": pa.array([1, 2, 3])})
     back = there_and_back(batch)
-    assert back.schema == batch.schema
+    assert back.schema == plain_schema(batch.schema)
     assert back.to_pylist() == batch.to_pylist()
 
 
 def test_no_rows_are_an_empty_batch():
     batch = pa.record_batch({"city": pa.array([], WORDS)})
-    assert payloads(batch.schema).together([]).equals(batch)
+    back = payloads(batch.schema).together([])
+    assert (back.num_rows, back.schema) == (0, plain_schema(batch.schema))
 
 
 @pytest.mark.parametrize("type_", [pa.string(), pa.string_view(), WORDS], ids=str)
@@ -65,10 +70,18 @@ def test_a_row_carries_nothing_of_other_rows(type_):
     batch = pa.record_batch({"city": pa.array(texts).cast(type_)})
     made = payloads(batch.schema)
     rows = made.rows_of(batch, "event_id")
-    written = made.written(rows, 1)
+    _, written, _ = made.written(rows)
     assert texts[1].encode() in written
     assert texts[0].encode() not in written
     assert texts[2].encode() not in written
+
+
+def test_more_values_than_the_publishers_dictionary_could_have_come_back():
+    """Each batch of a publisher has few cities; together they are more than 127."""
+    made = payloads(pa.schema([("city", WORDS)]))
+    batches = [pa.record_batch({"city": pa.array([str(at)], WORDS)}) for at in range(200)]
+    rows = [made.read(next(made.written(made.rows_of(one, "event_id")))) for one in batches]
+    assert made.together(rows).column("city").to_pylist() == [str(at) for at in range(200)]
 
 
 SCHEMA = pa.schema([("city", pa.string()), ("at", ZONED), ("price", pa.int32())])
@@ -118,8 +131,8 @@ def test_times_within_structs_and_arrays_must_be_of_the_same_kind():
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 40, 100])
 def test_what_is_no_row_of_the_topic_is_refused(size):
     made = payloads(SCHEMA)
-    written = made.written(made.rows_of(pa.record_batch({"city": ["Cork"]}), "event_id"), 0)
-    for data in (written[:size], bytes(size), b"\xff" * size):
+    (written,) = made.written(made.rows_of(pa.record_batch({"city": ["Cork"]}), "event_id"))
+    for data in (written[:size], b"\x01" + bytes(size), b"\xff" * size):
         with pytest.raises(TamperedEvent, match="no event of topic 'homes'"):
             made.read(data)
 
@@ -128,4 +141,70 @@ def test_two_rows_are_no_event():
     made = payloads(SCHEMA)
     rows = made.rows_of(pa.record_batch({"city": ["Cork", "Galway"]}), "event_id")
     with pytest.raises(TamperedEvent):
-        made.read(rows.serialize().to_pybytes())
+        made.read(b"\x01" + rows.select(["city"]).serialize().to_pybytes())
+
+
+@pytest.mark.parametrize("bitmap", [b"", b"\x00", b"\x03", b"\x09", b"\xff"])
+def test_a_bitmap_of_other_columns_is_refused(bitmap):
+    made = payloads(SCHEMA)
+    (written,) = made.written(made.rows_of(pa.record_batch({"city": ["Cork"]}), "event_id"))
+    assert written[:1] == b"\x01"
+    with pytest.raises(TamperedEvent, match="no event of topic 'homes'"):
+        made.read(bitmap + written[1:])
+
+
+def test_an_event_of_nulls_is_nothing_but_its_bitmap():
+    made = payloads(SCHEMA)
+    rows = made.rows_of(pa.record_batch({"city": pa.nulls(1, pa.string())}), "event_id")
+    assert list(made.written(rows)) == [b"\x00"]
+    assert made.together([made.read(b"\x00")]).equals(rows)
+
+
+def test_a_row_is_as_long_as_what_is_in_it():
+    schema = pa.schema([(f"c{at}", pa.int64()) for at in range(50)])
+    made = payloads(schema)
+    few, all_ = (
+        pa.record_batch(
+            {f"c{at}": [at] for at in range(count)}, schema=pa.schema(list(schema)[:count])
+        )
+        for count in (5, 50)
+    )
+    lengths = [len(next(made.written(made.rows_of(one, "event_id")))) for one in (few, all_)]
+    assert 5 * lengths[0] < lengths[1]
+
+
+# ----------------------------------------------------------------------- what is made to harm
+
+
+def compressed(batch: pa.RecordBatch, codec: str) -> bytes:
+    """The message of a batch with a compressed body."""
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression=codec)
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as stream:
+        stream.write(batch)
+    messages = list(pa.ipc.MessageReader.open_stream(sink.getvalue()))
+    data: bytes = messages[1].serialize().to_pybytes()
+    return data
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+def test_a_zip_bomb_is_not_unpacked(codec):
+    made = payloads(SCHEMA)
+    rows = made.rows_of(pa.record_batch({"city": ["a" * 100_000]}), "event_id").select(["city"])
+    (written,) = made.written(made.rows_of(pa.record_batch(rows), "event_id"))
+    assert made.together([made.read(written)]).column("city").equals(rows.column("city"))
+    bomb = b"\x01" + compressed(rows, codec)
+    assert len(bomb) < 2_000
+    with pytest.raises(TamperedEvent, match="no event of topic 'homes'"):
+        made.read(bomb)
+
+
+def test_an_event_that_is_too_long_is_neither_written_nor_read(monkeypatch: pytest.MonkeyPatch):
+    made = payloads(SCHEMA)
+    rows = made.rows_of(pa.record_batch({"city": ["a" * 2_000]}), "event_id")
+    (written,) = made.written(rows)
+    monkeypatch.setattr("caddis.confidential.payloads.MOST_BYTES", 2_000)
+    with pytest.raises(EventError, match=r"row 0 has 2,.* bytes; sealed events have up to 2,000"):
+        list(made.written(rows))
+    with pytest.raises(TamperedEvent):
+        made.read(written)

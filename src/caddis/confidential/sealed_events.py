@@ -7,7 +7,7 @@
     filter        its Bloom filter, in the form of `wire`
     tokens        of its values, 8 bytes each, ascending; none in the scheme "aspe"
     point         its coordinates, 8 bytes each
-    payload       nonce, the event as it was (a row of Arrow, without its schema), tag: AES-256-GCM
+    payload       nonce, the event (a row of Arrow, in the form of `payloads`), tag: AES-256-GCM
     signature     Ed25519, of all of the above
 
 The payload is bound to everything but the signature: its associated data are the header and the
