@@ -317,6 +317,18 @@ def test_a_verb_explains_itself_with_examples(caddis, verb):
     )
 
 
+def test_a_file_of_another_authority_is_not_shown_where_one_is_named(homes, caddis):
+    homes("issue")
+    homes("directory")
+    mine = json.loads(homes("show", "--json"))["fingerprint"]
+    for file in ("ann.keys.json", "directory.json"):
+        assert mine in homes("show", file, "--signed-by", mine)
+        said = caddis("keys", "show", file, "--signed-by", mine[::-1])
+        assert f"is signed by {mine}, not by {mine[::-1]}" in said.stderr
+    said = caddis("keys", "show", "ann.public.json", "--signed-by", mine)
+    assert "signs bundles and directories, and no public identity" in said.stderr
+
+
 @pytest.mark.parametrize("verb", [["show"], ["show", "ann.public.json"], ["directory"], ["issue"]])
 def test_json_is_one_object(homes, verb):
     assert isinstance(json.loads(homes(*verb, "--json")), dict)

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from caddis.cli.sealed_demo_parties import SUBSCRIBERS, Town, make_up, settle
 from caddis.cli.sealed_demo_summary import BrokerTold, DemoSummary, Received, Stolen
 from caddis.cli.sealed_files import write_table
 from caddis.cli.sealed_matching import SealedMatchSummary
+from caddis.confidential.authority import Authority
 from caddis.confidential.authority_files import change_authority, read_authority
 from caddis.confidential.directory import Directory
 from caddis.confidential.gate import Gate
@@ -262,7 +264,54 @@ def test_keys_of_two_authorities_do_not_go_together(caddis, homes, seal, open_):
     seal()
     caddis("keys", "init", "--authority", "other.json")
     caddis("keys", "directory", "--authority", "other.json", "--out", "theirs.json")
-    assert "are of two authorities" in open_("--directory", "theirs.json").stderr
+    assert "the directory is of another one" in open_("--directory", "theirs.json").stderr
+
+
+SEAL = ("events", "offers.jsonl", "--as", "pat")
+SUBSCRIBE = ("subscriptions", "wishes.csv", "--as", "ann")
+OPEN = ("open", "sealed.parquet", "--wishes", "wishes.csv", "--as", "ann")
+MATCH = ("match", "sealed.parquet", "--subscriptions", "wishes.csv")
+
+
+@pytest.mark.parametrize("verb", [SEAL, SUBSCRIBE, OPEN, MATCH], ids=lambda verb: verb[0])
+def test_files_of_another_authority_are_refused_where_one_is_named(caddis, homes, seal, verb):
+    """Whoever can replace ann's keys and the directory could otherwise read her wishes."""
+    seal()
+    mine = read_authority(Path("authority.json")).fingerprint
+    theirs = Authority.new(os.urandom).fingerprint
+    said = caddis("sealed", *verb, "--out", "out.parquet", "--authority", theirs)
+    assert f"is signed by {mine}, not by {theirs}" in said.stderr
+    said = caddis("sealed", *verb, "--out", "out.parquet", "--authority", mine[:4])
+    assert "is no fingerprint" in said.stderr
+    assert not Path("out.parquet").exists()
+
+
+@pytest.mark.parametrize("verb", [SEAL, SUBSCRIBE, OPEN], ids=lambda verb: verb[0])
+def test_a_verb_tells_whose_keys_it_believed(caddis, homes, seal, verb):
+    seal()
+    mine = read_authority(Path("authority.json")).fingerprint
+    said = caddis("sealed", *verb, "--out", "out.parquet", "--authority", mine.upper(), "--json")
+    assert json.loads(said.stdout)["authority"] == mine
+    assert f"of authority {mine}" in caddis("sealed", *verb, "--out", "more.parquet").stdout
+
+
+def test_an_event_that_was_opened_yesterday_is_refused_today(homes, seal, open_):
+    seal()
+    told = [
+        json.loads(open_("--seen", "seen.json", "--json", out=out).stdout)
+        for out in ("yesterday.jsonl", "today.jsonl")
+    ]
+    assert [(one["opened"], one["refused"]) for one in told] == [(3, {}), (0, {"ReplayedEvent": 3})]
+    seal("--overwrite")
+    again = json.loads(open_("--seen", "seen.json", "--json", out="new.jsonl").stdout)
+    assert again["opened"] == 3
+
+
+def test_what_could_not_be_written_was_not_opened(homes, seal, open_):
+    seal()
+    assert "cannot hold the column" in open_("--seen", "seen.json", out="mine.csv").stderr
+    assert not Path("seen.json").exists()
+    assert json.loads(open_("--seen", "seen.json", "--json").stdout)["opened"] == 3
 
 
 def test_a_key_file_that_others_can_read_is_refused(homes, seal):
@@ -342,7 +391,7 @@ def test_the_demo_s_end_says_what_is_equal_and_what_is_not():
 
 def test_a_broker_s_end_counts_refusals_by_reason(tmp_path):
     summary = SealedMatchSummary(
-        10, {"TamperedEvent": 2}, 5, 1, 3, 40, 20, 25, tmp_path, "parquet", 1.0, 2.0
+        10, {"TamperedEvent": 2}, 5, 1, 3, 40, 20, 25, tmp_path, "parquet", 1.0, 2.0, "66-6"
     )
     assert summary.pairs == 8 * 4
     assert summary.as_json()["tests_per_event"] == 2.0

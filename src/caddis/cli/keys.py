@@ -369,10 +369,18 @@ def show(
             show_default=False,
         ),
     ] = None,
+    signed_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FINGERPRINT",
+            help="Of the authority that must have signed it: keys or a directory.",
+            show_default=False,
+        ),
+    ] = None,
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
     """Tell what is in a file, without its secrets."""
     from caddis.cli.keys_show import shown_file
 
-    run(lambda _: shown_file(file or authority), as_json=as_json)
+    run(lambda _: shown_file(file or authority, signed_by), as_json=as_json)

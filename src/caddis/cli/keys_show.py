@@ -48,13 +48,21 @@ class ShownFile:
                 show_titled(title.capitalize(), _table(rows), console)
 
 
-def shown_file(path: Path) -> ShownFile:
-    """Whatever the file is."""
+def shown_file(path: Path, signed_by: str | None = None) -> ShownFile:
+    """Whatever the file is; signed_by: the fingerprint of who must have signed it."""
     kind = read_public(path, _kind)
     shown = KINDS.get(kind)
     if shown is None:
         raise KeyFileError(f"{path} is no file of caddis keys")
+    if signed_by is not None:
+        return _signed(kind, path, signed_by)
     return shown(path)
+
+
+def _signed(kind: str, path: Path, signed_by: str) -> ShownFile:
+    if kind not in SIGNED:
+        raise KeyFileError(f"{path}: an authority signs bundles and directories, and no {kind}")
+    return SIGNED[kind](path, signed_by)
 
 
 def _kind(plain: object) -> str:
@@ -82,8 +90,8 @@ def _authority(path: Path) -> ShownFile:
     )
 
 
-def _directory(path: Path) -> ShownFile:
-    directory = Directory.read(path)
+def _directory(path: Path, authority: str | None = None) -> ShownFile:
+    directory = Directory.read(path, authority)
     publishers: list[Row] = [
         {
             "name": entry.name,
@@ -119,8 +127,8 @@ def _topics(directory: Directory) -> list[Row]:
     ]
 
 
-def _bundle(path: Path) -> ShownFile:
-    bundle = Bundle.read(path)
+def _bundle(path: Path, authority: str | None = None) -> ShownFile:
+    bundle = Bundle.read(path, authority)
     signer = fingerprint(bundle.authority)
     purposes = [package.purpose for package in bundle.packages]
     rows: list[Row] = []
@@ -167,6 +175,8 @@ KINDS: dict[str, Callable[[Path], ShownFile]] = {
     IDENTITY: _identity,
     PUBLIC_IDENTITY: _public_identity,
 }
+
+SIGNED: dict[str, Callable[[Path, str], ShownFile]] = {DIRECTORY: _directory, BUNDLE: _bundle}
 
 
 def _table(rows: list[Row]) -> Table:

@@ -13,6 +13,7 @@ from caddis.cli.running import Job, Result, run
 from caddis.cli.sealed_options import (
     DIRECTORY,
     HERE,
+    Believed,
     Compressed,
     DirectoryFile,
     Epoch,
@@ -32,6 +33,7 @@ from caddis.cli.sealed_options import (
     PlainSubscriptions,
     SealedEvents,
     SealedSubscriptions,
+    SeenFile,
     Topic,
     Wishes,
 )
@@ -89,6 +91,7 @@ def events(
     name: Party,
     out: OutFile,
     keys: KeyFolder = HERE,
+    authority: Believed = None,
     topic: Topic = None,
     epoch: Epoch = None,
     format_: Format = None,
@@ -108,7 +111,17 @@ def events(
         from caddis.cli.sealed_publishing import EventOrder, seal_events
 
         order = EventOrder(
-            path, name, out, keys, topic, epoch, format_, event_key, compressed, overwrite
+            path,
+            name,
+            out,
+            keys,
+            topic,
+            epoch,
+            format_,
+            event_key,
+            compressed,
+            overwrite,
+            authority,
         )
         return seal_events(order, job)
 
@@ -121,6 +134,7 @@ def subscriptions(
     name: Party,
     out: OutFile,
     keys: KeyFolder = HERE,
+    authority: Believed = None,
     topic: Topic = None,
     epochs: Epochs = None,
     on_invalid: OnInvalid = "raise",
@@ -138,7 +152,9 @@ def subscriptions(
         from caddis.cli.sealed_subscribing import SubscriptionOrder, seal_subscriptions
 
         wanted = tuple(epochs or ())
-        order = SubscriptionOrder(path, name, out, keys, topic, wanted, on_invalid, overwrite)
+        order = SubscriptionOrder(
+            path, name, out, keys, topic, wanted, on_invalid, overwrite, authority
+        )
         return seal_subscriptions(order, job)
 
     run(work, as_json=as_json)
@@ -150,6 +166,7 @@ def match(
     subscriptions: SealedSubscriptions,
     out: OutFolder,
     directory: DirectoryFile = DIRECTORY,
+    authority: Believed = None,
     out_format: OutFormat = None,
     on_invalid: OnInvalid = "raise",
     overwrite: Overwrite = False,
@@ -178,6 +195,7 @@ def match(
             overwrite,
             master,
             index_dir,
+            authority,
         )
         return match_sealed(order, job)
 
@@ -193,6 +211,8 @@ def open_(
     matches: FoundMatches = None,
     keys: KeyFolder = HERE,
     directory: DirectoryFile = DIRECTORY,
+    authority: Believed = None,
+    seen: SeenFile = None,
     topic: Topic = None,
     overwrite: Overwrite = False,
     as_json: options.AsJson = False,
@@ -208,7 +228,19 @@ def open_(
     def work(job: Job) -> Result:
         from caddis.cli.sealed_opening import OpenOrder, open_events
 
-        order = OpenOrder(events, wishes, name, out, matches, keys, directory, topic, overwrite)
+        order = OpenOrder(
+            events,
+            wishes,
+            name,
+            out,
+            matches,
+            keys,
+            directory,
+            topic,
+            overwrite,
+            authority,
+            seen,
+        )
         return open_events(order, job)
 
     run(work, as_json=as_json)

@@ -9,8 +9,11 @@ from caddis.confidential.key_rings import KeyRing
 from caddis.errors import AccessError, KeyFileError
 
 
-def read_ring(folder: Path, name: str) -> KeyRing:
-    """The keys of a party, from the files that `caddis keys` wrote for it."""
+def read_ring(folder: Path, name: str, authority: str | None) -> KeyRing:
+    """The keys of a party, from the files that `caddis keys` wrote for it.
+
+    authority: the fingerprint of the only authority to believe, if one is given.
+    """
     identity, issued = folder / f"{name}.identity.json", folder / f"{name}.keys.json"
     for file, verb in ((identity, "identity"), (issued, "issue")):
         if not file.exists():
@@ -18,7 +21,7 @@ def read_ring(folder: Path, name: str) -> KeyRing:
                 f"{file}: there is no such file; caddis keys {verb} {name} writes it, and --keys "
                 "names the folder"
             )
-    return KeyRing.read(identity, issued)
+    return KeyRing.read(identity, issued, authority)
 
 
 def one_topic(ring: KeyRing, role: Role, named: str | None) -> str:

@@ -49,6 +49,7 @@ class MatchOrder:
     overwrite: bool = False
     master: str = "local[*]"
     index_dir: Path | None = None
+    authority: str | None = None
 
     @property
     def matches_format(self) -> FileFormat:
@@ -72,6 +73,7 @@ class SealedMatchSummary:
     format: FileFormat
     matching_seconds: float
     seconds: float
+    authority: str
 
     @property
     def pairs(self) -> int:
@@ -81,6 +83,7 @@ class SealedMatchSummary:
     def as_json(self) -> dict[str, object]:
         """The same for a machine."""
         return {
+            "authority": self.authority,
             "events": self.events,
             "refused": self.refused,
             "subscriptions": self.subscriptions,
@@ -108,7 +111,7 @@ class SealedMatchSummary:
             f"{self.invalid:,} invalid, listed in {self.out / INVALID}" if self.invalid else ""
         )
         rows = [
-            ("sealed events", f"{self.events:,}", ""),
+            ("sealed events", f"{self.events:,}", f"by authority {self.authority}"),
             ("refused", f"{refused:,}", f"listed in {self.out / REFUSED}" if refused else ""),
             *((f"  {reason(kind)}", f"{some:,}", "") for kind, some in self.refused.items()),
             ("subscriptions", f"{self.subscriptions:,}", invalid),
@@ -126,7 +129,7 @@ def match_sealed(order: MatchOrder, job: Job) -> SealedMatchSummary:
     if format_of(existing(order.events, EventError), EventError) != "parquet":
         raise EventError(f"{order.events}: sealed events are Parquet files")
     existing(order.subscriptions, SubscriptionTableError)
-    directory = Directory.read(order.directory)
+    directory = Directory.read(order.directory, order.authority)
     require_java()
     with job.screen.step("Reading the sealed subscriptions") as step:
         subscriptions = read_subscriptions(order.subscriptions)
@@ -148,6 +151,7 @@ def match_sealed(order: MatchOrder, job: Job) -> SealedMatchSummary:
         format=order.matches_format,
         matching_seconds=found.seconds,
         seconds=time.monotonic() - began,
+        authority=directory.fingerprint,
     )
 
 

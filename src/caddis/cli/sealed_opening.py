@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +32,10 @@ from caddis.cli.sealed_keys import one_topic, read_ring
 from caddis.cli.subscriptions import read_subscriptions
 from caddis.cli.summary import count, show_rows
 from caddis.confidential.directory import Directory
+from caddis.confidential.key_files import locked
 from caddis.confidential.opening import Inbox, Received
-from caddis.errors import AccessError, EventError, SubscriptionTableError
+from caddis.confidential.replays import ReplayMemory
+from caddis.errors import EventError, SubscriptionTableError
 
 MATCHED = ("event_id", "subscription_id")
 LOOKED_AT = "looked at"
@@ -50,6 +54,8 @@ class OpenOrder:
     directory: Path = Path("directory.json")
     topic: str | None = None
     overwrite: bool = False
+    authority: str | None = None
+    seen: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +74,13 @@ class OpenedSummary:
     """Pairs of such an event and a subscription that wants it."""
     out: Path
     seconds: float
+    authority: str
 
     def as_json(self) -> dict[str, object]:
         """The same for a machine."""
         return {
             "subscriber": self.subscriber,
+            "authority": self.authority,
             "topic": self.topic,
             "sealed": self.sealed,
             "opened": self.opened,
@@ -87,6 +95,7 @@ class OpenedSummary:
         """The closing summary."""
         rows = [
             ("sealed events", f"{self.sealed:,}", f"for {self.subscriber}, topic {self.topic}"),
+            ("keys", "", f"of authority {self.authority}"),
             ("refused", f"{sum(self.refused.values()):,}", ""),
             *((f"  {reason(kind)}", f"{some:,}", "") for kind, some in self.refused.items()),
             ("opened", f"{self.opened:,}", f"{self.opened - self.events:,} of them not wanted"),
@@ -103,6 +112,7 @@ class _Desk:
     """
 
     subscriber: str
+    authority: str
     topic: str
     inbox: Inbox
     found: pa.Array | None
@@ -113,7 +123,26 @@ def open_events(order: OpenOrder, job: Job) -> OpenedSummary:
     began = time.monotonic()
     check_free(order.out, overwrite=order.overwrite)
     check_named(order.out)
-    desk = _desk(order)
+    with _kept_memory(order.seen) as memory:
+        desk = _desk(order, memory)
+        table, tally = _written(order, desk, job)
+    sealed = tally.pop(LOOKED_AT)
+    return OpenedSummary(
+        subscriber=desk.subscriber,
+        topic=desk.topic,
+        sealed=sealed,
+        opened=sealed - tally.total(),
+        refused=dict(sorted(tally.items())),
+        events=len(pc.unique(table["event_id"])),
+        kept=len(table),
+        out=order.out,
+        seconds=time.monotonic() - began,
+        authority=desk.authority,
+    )
+
+
+def _written(order: OpenOrder, desk: _Desk, job: Job) -> tuple[pa.Table, Counter[str]]:
+    """What is wanted of all events, in its file; how many there were, and were refused and why."""
     tally, kept = Counter[str](), []
     with job.screen.step("Opening the events") as step:
         for batch in sealed_batches(order.events):
@@ -126,33 +155,32 @@ def open_events(order: OpenOrder, job: Job) -> OpenedSummary:
         table = _together(kept, order.events)
         write_table(table, order.out)
         step.done = f"{count(tally[LOOKED_AT], 'sealed event')} looked at"
-    sealed = tally.pop(LOOKED_AT)
-    return OpenedSummary(
-        subscriber=desk.subscriber,
-        topic=desk.topic,
-        sealed=sealed,
-        opened=sealed - tally.total(),
-        refused=dict(sorted(tally.items())),
-        events=len(pc.unique(table["event_id"])),
-        kept=len(table),
-        out=order.out,
-        seconds=time.monotonic() - began,
-    )
+    return table, tally
 
 
-def _desk(order: OpenOrder) -> _Desk:
+@contextmanager
+def _kept_memory(seen: Path | None) -> Iterator[ReplayMemory]:
+    """What was opened before. It is written after what is opened now, so that nothing is lost."""
+    if seen is None:
+        yield ReplayMemory()
+        return
+    with locked(seen):
+        memory = ReplayMemory.read(seen) if seen.exists() else ReplayMemory()
+        yield memory
+        memory.write(seen)
+
+
+def _desk(order: OpenOrder, memory: ReplayMemory) -> _Desk:
     """All that is asked for, read and checked."""
     existing(order.events, EventError)
     wishes = read_subscriptions(existing(order.wishes, SubscriptionTableError))
-    ring = read_ring(order.keys, order.name)
+    ring = read_ring(order.keys, order.name, order.authority)
     topic = one_topic(ring, "subscriber", order.topic)
-    directory = Directory.read(order.directory)
-    if directory.authority != ring.authority:
-        raise AccessError(f"{order.directory} and the keys of {ring.name!r} are of two authorities")
+    directory = Directory.read(order.directory, order.authority)
     topics = pa.array([topic] * len(wishes), pa.string())
-    inbox = Inbox(ring, directory, wishes.append_column("topic", topics))
+    inbox = Inbox(ring, directory, wishes.append_column("topic", topics), memory=memory)
     found = None if order.matches is None else _found(order.matches, wishes["subscription_id"])
-    return _Desk(ring.name, topic, inbox, found)
+    return _Desk(ring.name, ring.fingerprint, topic, inbox, found)
 
 
 def _found(matches: Path, mine: pa.ChunkedArray) -> pa.Array:

@@ -38,6 +38,28 @@ DirectoryFile = Annotated[
     ),
 ]
 HERE, DIRECTORY = Path(), Path("directory.json")
+Believed = Annotated[
+    str | None,
+    typer.Option(
+        "--authority",
+        metavar="FINGERPRINT",
+        help="The authority to believe: keys and directories of any other one are refused. "
+        "\\[default: whoever signed them; it is told]",
+        rich_help_panel=KEYS,
+        show_default=False,
+    ),
+]
+SeenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--seen",
+        metavar="FILE",
+        help="Keeps which events were opened, for the next time: those are refused then as here "
+        "before. Made if it is not there.",
+        rich_help_panel=KEYS,
+        show_default=False,
+    ),
+]
 Topic = Annotated[
     str | None,
     typer.Option(

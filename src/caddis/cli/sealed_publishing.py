@@ -39,6 +39,7 @@ class EventOrder:
     event_key: str = "event_id"
     compressed: bool = False
     overwrite: bool = False
+    authority: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,13 @@ class SealedEventsSummary:
     out: Path
     bytes: int
     seconds: float
+    authority: str
 
     def as_json(self) -> dict[str, object]:
         """The same for a machine."""
         return {
             "publisher": self.publisher,
+            "authority": self.authority,
             "topic": self.topic,
             "epoch": self.epoch,
             "events": self.events,
@@ -76,6 +79,7 @@ class SealedEventsSummary:
         )
         rows = [
             ("topic", self.topic, f"epoch {self.epoch}, published by {self.publisher}"),
+            ("keys", "", f"of authority {self.authority}"),
             ("sealed events", f"{self.events:,}", size),
             ("columns", f"{self.columns:,}", missing),
             ("events/s", rate(self.events, self.seconds), ""),
@@ -88,7 +92,7 @@ def seal_events(order: EventOrder, job: Job) -> SealedEventsSummary:
     began = time.monotonic()
     check_free(order.out, overwrite=order.overwrite)
     format_ = order.format or format_of(existing(order.events, EventError), EventError)
-    ring = read_ring(order.keys, order.name)
+    ring = read_ring(order.keys, order.name, order.authority)
     keys = ring.publisher_keys(one_topic(ring, "publisher", order.topic), order.epoch)
     found = schema_of(order.events, format_, keys.design.timezone)
     schema = columns_to_read(keys.design, found, order.event_key)
@@ -109,6 +113,7 @@ def seal_events(order: EventOrder, job: Job) -> SealedEventsSummary:
         out=order.out,
         bytes=order.out.stat().st_size,
         seconds=time.monotonic() - began,
+        authority=ring.fingerprint,
     )
 
 

@@ -43,6 +43,7 @@ class SubscriptionOrder:
     epochs: tuple[int, ...] = ()
     on_invalid: Literal["raise", "report"] = "raise"
     overwrite: bool = False
+    authority: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,13 @@ class SealedSubscriptionsSummary:
     out: Path
     bytes: int
     seconds: float
+    authority: str
 
     def as_json(self) -> dict[str, object]:
         """The same for a machine."""
         return {
             "subscriber": self.subscriber,
+            "authority": self.authority,
             "topic": self.topic,
             "epochs": self.epochs,
             "subscriptions": self.subscriptions,
@@ -80,6 +83,7 @@ class SealedSubscriptionsSummary:
         size = f"{self.bytes / max(1, self.subscriptions):,.0f} bytes each, in {self.out}"
         rows = [
             ("topic", self.topic, f"epoch {epochs}, subscriber {self.subscriber}"),
+            ("keys", "", f"of authority {self.authority}"),
             ("sealed subscriptions", f"{self.subscriptions:,}", size),
         ]
         if self.invalid:
@@ -95,7 +99,7 @@ def seal_subscriptions(order: SubscriptionOrder, job: Job) -> SealedSubscription
     check_free(order.out, overwrite=order.overwrite)
     check_named(order.out)
     plain = read_subscriptions(existing(order.subscriptions, SubscriptionTableError))
-    ring = read_ring(order.keys, order.name)
+    ring = read_ring(order.keys, order.name, order.authority)
     topic = one_topic(ring, "subscriber", order.topic)
     epochs = order.epochs or ring.epochs(topic, "subscriber")[-EPOCHS:]
     with job.screen.step(f"Sealing {count(len(plain), 'subscription')}") as step:
@@ -111,6 +115,7 @@ def seal_subscriptions(order: SubscriptionOrder, job: Job) -> SealedSubscription
         out=order.out,
         bytes=order.out.stat().st_size,
         seconds=time.monotonic() - began,
+        authority=ring.fingerprint,
     )
 
 
