@@ -34,6 +34,7 @@ def all_figures(conditions: Conditions) -> tuple[Figure, ...]:
             _tests("equalities"),
             log_x=False,
             log_y=True,
+            room=30,
         ),
         *_targets(size),
     )
@@ -70,7 +71,15 @@ def _times() -> tuple[Figure, ...]:
     return (
         Figure("times", "prefiltering, one core", SUBSCRIPTIONS, MICROSECONDS, lines, log_y=True),
         Figure("compared", "filters compared", SUBSCRIPTIONS, COMPARED, compared, log_y=True),
-        Figure("sealed", "matching, one core", SUBSCRIPTIONS, MICROSECONDS, sealed, log_y=True),
+        Figure(
+            "sealed",
+            "matching, one core",
+            SUBSCRIPTIONS,
+            MICROSECONDS,
+            sealed,
+            log_y=True,
+            room=30,
+        ),
     )
 
 
@@ -110,6 +119,6 @@ def _targets(size: str) -> tuple[Figure, ...]:
     )
     target = "false-positive rate that filters are made for"
     return (
-        Figure("targets", f"rate, {size}", target, TESTS, lines, log_y=True),
+        Figure("targets", f"rate, {size}", target, TESTS, lines, log_y=True, room=5),
         Figure("batches", f"events at a time, {size}", "events", MICROSECONDS, batches, log_y=True),
     )

@@ -127,6 +127,7 @@ def _scale(panel: Axes, figure: Figure, values: Values) -> None:
             panel.set_ylim(0, _top(figure, panel.dataLim.y1))
         return
     panel.set_yscale("log")
+    panel.set_ylim(top=panel.get_ylim()[1] * figure.room)
     if figure.unit == "probability":
         panel.set_ylim(FAINTEST, 2)
     else:

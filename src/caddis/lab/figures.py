@@ -33,6 +33,7 @@ class Figure:
 
     most: the largest value that can be, if there is one.
     level: a value that lines are compared with, if there is one; the axis then need not show 0.
+    room: how many times as high as its lines a logarithmic axis is, so that names stand above them.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Figure:
     log_y: bool = False
     most: float | None = None
     level: float | None = None
+    room: float = 1.0
 
 
 def named(
