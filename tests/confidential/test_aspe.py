@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Bools, Floats
 from caddis.confidential import aspe
-from caddis.confidential.aspe import Transform, decide_all, margin, matrix_of, norms, tolerance
+from caddis.confidential.aspe import (
+    Transform,
+    decide_all,
+    margin,
+    matrix_of,
+    norms,
+    point_lengths,
+    query_lengths,
+    tolerance,
+)
 from caddis.confidential.coordinates import CELLS
 from caddis.confidential.design import TopicDesign
 from caddis.confidential.secret_keys import Randomness
@@ -134,6 +143,28 @@ def test_thousands_of_events_fulfil_what_they_just_fulfil(design):
     vectors = transform_of(design).queries(own, random.randbytes)
     products = np.einsum("ij,ij->i", vectors, points) / (norms(vectors) * norms(points))
     assert np.abs(products).max() < tolerance(design.dimensions) / 4
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: str(design.dimensions))
+@pytest.mark.parametrize("drawing", [*EXTREMES, "seed"])
+def test_whatever_is_sealed_has_a_length_that_brokers_accept(design, drawing):
+    random, columns = Random(drawing), len(ordered_places(design))
+    events = [random_event(random, columns, nulls) for nulls in (0, 0.5, 0.9) for _ in range(50)]
+    for event in events:
+        event[-1] = (random.choice([0, CELLS - 1]), random.choice([0.0, 1.0]))
+    nothing: list[Value] = [None] * columns
+    sealed = transform_of(design).points(
+        plain_points(design, [nothing, *events]), of_length(drawn(drawing))
+    )
+    every = Query(equal=tuple((at, 0) for at in range(columns)))
+    plain = [
+        *own_queries(random, design, events),
+        every.vector(coordinates_of(design), random.randbytes),
+    ]
+    queries = transform_of(design).queries(np.array(plain), of_length(drawn(drawing)))
+    for rows, lengths in ((sealed, point_lengths), (queries, query_lengths)):
+        least, most = lengths(design.dimensions)
+        assert least < norms(rows).min() <= norms(rows).max() < most
 
 
 def test_orders_closer_than_the_gap_are_never_lost():

@@ -56,6 +56,23 @@ def test_pairs_are_decided_as_one_by_one(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_where_lengths_overflow_both_decide_alike(seed):
+    """No such numbers get here, but products of 1e200 are decided in both ways all the same."""
+    rng = np.random.default_rng(seed)
+    starts, vectors = random_clauses(rng, 20)
+    points = random_points(rng, 15)
+    vectors *= rng.choice([0, 1, 1e200], (len(vectors), 1))
+    points *= rng.choice([0, 1, 1e200], (15, 1))
+    with np.errstate(all="ignore"):
+        every = decide_all(vectors, starts, points, TOLERANCE)
+    rows, clauses = (one.ravel().astype(np.int32) for one in np.indices((15, 20)))
+    found, _ = decide_pairs(
+        rows, clauses, starts, vectors, norms(vectors), points, norms(points), TOLERANCE
+    )
+    assert found.tolist() == every.ravel().tolist()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("slice_", [1, 3, 1024])
 def test_all_pairs_are_decided_as_single_ones(seed, slice_, monkeypatch):
     monkeypatch.setattr(aspe, "SLICE", slice_)

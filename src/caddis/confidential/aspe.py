@@ -134,28 +134,49 @@ def margin(dimensions: int) -> float:
 
 
 def norms(rows: Floats) -> Floats:
-    """The Euclidean length of each row."""
+    """The Euclidean length of each row; infinite if its square is no double."""
     squares: Floats = np.einsum("ij,ij->i", rows, rows)
     return np.sqrt(squares)
+
+
+def point_lengths(dimensions: int) -> tuple[float, float]:
+    """The least and the greatest length of a sealed point.
+
+    A plain one has a coordinate 1, and each other one is at most 3/4: its length is from 1 to √n.
+    Padding makes it up to √2 times as long, M and a up to 2·2^SCALES times longer or shorter; all
+    of that is doubled for rounding.
+    """
+    factor = 2.0 ** (SCALES + 2)
+    return 1 / factor, factor * (2 * dimensions) ** 0.5
+
+
+def query_lengths(dimensions: int) -> tuple[float, float]:
+    """The least and the greatest length of a sealed query.
+
+    A plain one has a coordinate of 1 or more. The square of its length is at most 5/4 of a bound of
+    a range, and 8k + k²/4 of an equality of k columns (see `margin`), where k <= n/2: at most 9n².
+    """
+    factor = 2.0 ** (SCALES + 2)
+    return 1 / factor, factor * 2**0.5 * 3 * dimensions
 
 
 def decide_all(vectors: Floats, vector_starts: Int64s, points: Floats, tolerance: float) -> Bools:
     """By row and clause: whether the point fulfils all vectors of the clause.
 
     vector_starts: as in `aspe_kernels.decide_pairs`, which decides the same of single pairs.
-    Products that are no number, as of a damaged point, fulfil nothing. The tolerance is one more
-    coordinate of both sides, so that BLAS adds it.
+    The tolerance is one more coordinate of both sides, so that BLAS adds it; it is no number where
+    a norm is none or infinite, and then nothing is fulfilled.
     """
     count = len(vector_starts) - 1
     decided = np.empty((len(points), count), np.bool_)
-    longer = np.column_stack([points, tolerance * norms(points)])
+    longer = np.column_stack([points, tolerance * _finite_norms(points)])
     first = 0
     while first < count:
         most = vector_starts[first] + SLICE
         last = max(first + 1, int(np.searchsorted(vector_starts, most, "right")) - 1)
         starts = vector_starts[first : last + 1]
         mine = vectors[starts[0] : starts[-1]]
-        turned = np.column_stack([mine, norms(mine)]).T
+        turned = np.column_stack([mine, _finite_norms(mine)]).T
         for row in range(0, len(points), SLICE):
             rows = slice(row, row + SLICE)
             with np.errstate(invalid="ignore", over="ignore"):
@@ -163,6 +184,12 @@ def decide_all(vectors: Floats, vector_starts: Int64s, points: Floats, tolerance
             none_negative(products, starts - starts[0], decided[rows, first:last])
         first = last
     return decided
+
+
+def _finite_norms(rows: Floats) -> Floats:
+    """Norms; NaN in place of infinity."""
+    lengths = norms(rows)
+    return np.where(np.isfinite(lengths), lengths, np.nan)
 
 
 def uniforms(randomness: Randomness, rows: int, columns: int) -> Floats:

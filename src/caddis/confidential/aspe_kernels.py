@@ -38,15 +38,17 @@ def decide_pairs(
 
     vector_starts: clause c has the vectors from vector_starts[c] to vector_starts[c + 1]; without
         any, it is fulfilled.
+    Points and vectors whose norms are infinite or no numbers fulfil nothing.
     """
     fulfilled = np.ones(len(rows), np.bool_)
     products = 0
     for pair in range(len(rows)):
         row, clause = rows[pair], clauses[pair]
-        least = -tolerance * point_norms[row]
+        allowed = tolerance * point_norms[row]
         for vector in range(vector_starts[clause], vector_starts[clause + 1]):
             products += 1
-            if not product(vectors[vector], points[row]) >= least * vector_norms[vector]:
+            slack = allowed * vector_norms[vector]
+            if not (slack < np.inf and product(vectors[vector], points[row]) + slack >= 0):
                 fulfilled[pair] = False
                 break
     return fulfilled, products
