@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Words
 from caddis.confidential import prefilter_kernels as kernels
+from caddis.confidential.design import MOST_BITS
 from caddis.confidential.filters import read_only
 from caddis.confidential.paper_lists import PaperLists
 from caddis.confidential.prefilter import KEYS, ROWS_AT_ONCE, Prefilter, PrefilterArrays
@@ -217,3 +219,15 @@ def test_a_clause_is_in_the_papers_list_of_each_of_its_bits():
     assert lists.default.tolist() == [row for row in range(80) if not plain[row]]
     assert len(lists) == 80
     assert lists.nbytes > clauses.nbytes
+
+
+def test_one_clause_of_the_largest_filter_is_not_made_into_a_quarter_of_a_gigabyte():
+    """What events may look like was imagined by putting the clause together with itself."""
+    clause = np.zeros((1, MOST_BITS // 64), np.uint64)
+    clause[0, 0] = 1
+    tracemalloc.start()
+    try:
+        Prefilter.build(clause)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()

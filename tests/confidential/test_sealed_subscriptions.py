@@ -264,3 +264,12 @@ def test_clauses_whose_owners_do_not_ascend_are_not_packed():
     mixed = replace(block, owner=np.arange(len(block), dtype=np.int32)[::-1])
     with pytest.raises(ConfidentialError, match="owners of clauses that are packed must ascend"):
         pack(mixed, len(block))
+
+
+def test_thousands_of_parts_are_refused_before_any_is_unpacked():
+    """Each part of another size or epoch is a block of its own, however short it is."""
+    sound = join([part(bytes([at])) for at in range(100)] * 2)
+    hostile = join([part(dimensions=size) for size in range(1, 1_001)])
+    blocks, problems = unpack_all(pa.array([sound, hostile]))
+    assert problems == {1: "the sealed subscription has more than 256 parts"}
+    assert len(blocks) == 100

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Int64s, Words
-from caddis.confidential.clause_groups import misfit
-from caddis.confidential.design import WORD
-from caddis.confidential.event_parts import by_key, checked, parts_of, places_of
+from caddis.confidential.clause_sizes import own_problems, size_of, unfit_blocks
+from caddis.confidential.directory import Directory
+from caddis.confidential.event_parts import by_key, checked, members_of, parts_of
 from caddis.confidential.sealed_subscriptions import ClauseBlock, unpack_all
 from caddis.errors import SubscriptionTableError
 from caddis.language.columns import is_text, sql_type
@@ -31,24 +31,39 @@ def sealed_column(subscriptions: pa.Table) -> pa.ChunkedArray:
     return where if not pa.types.is_null(where.type) else where.cast(pa.binary())
 
 
-def usable_blocks(wheres: pa.Array | pa.ChunkedArray) -> tuple[list[ClauseBlock], dict[int, str]]:
+def sound_blocks(wheres: pa.Array | pa.ChunkedArray) -> tuple[list[ClauseBlock], dict[int, str]]:
     """The clauses of subscriptions, and what is wrong with others; those have no clauses."""
     blocks, problems = unpack_all(wheres)
+    problems |= own_problems(blocks)
+    return _without(blocks, problems), problems
+
+
+def usable_blocks(
+    wheres: pa.Array | pa.ChunkedArray, directory: Directory | None
+) -> tuple[list[ClauseBlock], dict[int, str]]:
+    """The same, of one size a topic and epoch: see `clause_sizes`."""
+    blocks, problems = sound_blocks(wheres)
+    unfit = unfit_blocks(blocks, [block.owner for block in blocks], directory)
+    for number, problem in unfit.items():
+        problems |= dict.fromkeys(blocks[number].owner.tolist(), problem)
+    return _without(blocks, problems), problems
+
+
+def _without(blocks: list[ClauseBlock], problems: Mapping[int, str]) -> list[ClauseBlock]:
+    """Those clauses whose subscriptions have no problem."""
+    wrong = np.array(sorted(problems), np.int64)
+    left = []
     for block in blocks:
-        problem = misfit(block)
-        if problem is not None:
-            problems |= dict.fromkeys(block.owner.tolist(), problem)
-    kept = [~np.isin(block.owner, list(problems)) for block in blocks]
-    left = [
-        block if whole.all() else chosen_clauses(block, np.flatnonzero(whole))
-        for block, whole in zip(blocks, kept, strict=True)
-    ]
-    return [block for block in left if len(block)], problems
+        kept = np.isin(block.owner, wrong, invert=True)
+        if kept.any():
+            whole = bool(kept.all())
+            left.append(block if whole else chosen_clauses(block, np.flatnonzero(kept)))
+    return left
 
 
 def sizes_of(block: ClauseBlock) -> Sizes:
     """What a block has in common with the events that it may match."""
-    return block.topic, block.epoch, WORD * block.filters.shape[1], block.vectors.shape[1]
+    return block.topic, block.epoch, *size_of(block)
 
 
 def sample_filters(
@@ -69,8 +84,8 @@ def sample_filters(
 
 def chosen_clauses(block: ClauseBlock, chosen: Int64s) -> ClauseBlock:
     """The chosen clauses of a block, some of them several times."""
-    tokens, token_starts = places_of(block.token_starts, chosen)
-    vectors, vector_starts = places_of(block.vector_starts, chosen)
+    tokens, token_starts = members_of(block.token_starts, chosen)
+    vectors, vector_starts = members_of(block.vector_starts, chosen)
     return ClauseBlock(
         block.topic,
         block.epoch,

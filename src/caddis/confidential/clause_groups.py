@@ -20,8 +20,8 @@ import numpy as np
 from caddis.arrays import Anys, Floats, Int32s, Int64s, Words
 from caddis.confidential.aspe import decide_all, norms, tolerance
 from caddis.confidential.aspe_kernels import decide_pairs
-from caddis.confidential.design import MOST_BITS, WORD
-from caddis.confidential.event_parts import EventParts, gathered, places_of
+from caddis.confidential.design import WORD
+from caddis.confidential.event_parts import EventParts, gathered, members_of
 from caddis.confidential.filters import included, read_only
 from caddis.confidential.matching_kernels import pairs_have_tokens, pairs_with_tokens
 from caddis.confidential.paper_lists import PaperLists
@@ -69,7 +69,7 @@ class ClauseGroup:
         empty = ~block.filters.any(axis=1)
         order = np.argsort(~empty, kind="stable")
         token_starts, tokens = gathered(block.token_starts, block.tokens, order)
-        places, vector_starts = places_of(block.vector_starts, order)
+        places, vector_starts = members_of(block.vector_starts, order)
         vectors = block.vectors[places]
         unsifted = int(empty.sum()) if sifting else len(links)
         filters = block.filters[order]
@@ -185,14 +185,6 @@ def total(found: Sequence[Found]) -> Found:
         sum(one.tests for one in found),
         sum(one.products for one in found),
     )
-
-
-def misfit(block: ClauseBlock) -> str | None:
-    """What is wrong with the sizes of clauses, which anybody may have made up."""
-    bits = WORD * block.filters.shape[1]
-    if 0 < bits <= MOST_BITS:
-        return None
-    return f"filters have up to {MOST_BITS} bits, and those of the sealed subscription {bits}"
 
 
 def _sieve(filters: Words, sifting: Sifting, sample: Words | None) -> Prefilter | PaperLists | None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from caddis.arrays import Bools, Floats, Int32s, Int64s, Words
+from caddis.confidential.aspe import norms, point_lengths
 from caddis.confidential.filters import read_only
 from caddis.confidential.matching_kernels import rows_ascend
 from caddis.confidential.sealed_events import ROUTING
@@ -28,11 +29,12 @@ COMPARED = ("topic", "epoch", *ROUTING)
 Key = tuple[str, int]
 """Topic and epoch."""
 
-FILTER, TOKENS, POINT, FINITE, UNSORTED = (
+FILTER, TOKENS, POINT, FINITE, LENGTH, UNSORTED = (
     "its filter is not well-formed, or of another size than its topic's",
     "its tokens are not whole numbers of 8 bytes",
     "its point has more or fewer coordinates than its topic's",
     "its point is not made of finite numbers",
+    "its point is shorter or longer than any that is sealed",
     "its tokens do not ascend",
 )
 
@@ -126,12 +128,16 @@ def _as_arrays(rows: Int32s, filters: Words, taken: pa.RecordBatch, dimensions: 
 def _sound(parts: EventParts, problems: dict[int, str]) -> tuple[EventParts, dict[int, str]]:
     """Without those whose numbers are not what they must be."""
     finite = np.asarray(np.isfinite(parts.points).all(axis=1))
+    least, most = point_lengths(parts.points.shape[1])
+    lengths = norms(parts.points)
+    possible = (least <= lengths) & (lengths <= most)
     ascend = rows_ascend(parts.token_starts, parts.tokens)
-    if finite.all() and ascend.all():
+    if possible.all() and ascend.all():
         return parts, problems
     _tell(problems, parts.rows, ~finite, FINITE)
+    _tell(problems, parts.rows, ~possible, LENGTH)
     _tell(problems, parts.rows, ~ascend, UNSORTED)
-    kept = np.flatnonzero(finite & ascend)
+    kept = np.flatnonzero(possible & ascend)
     starts, tokens = gathered(parts.token_starts, parts.tokens, kept)
     points = read_only(parts.points[kept])
     arrays = read_only(starts), read_only(tokens), points
@@ -145,11 +151,11 @@ def gathered(starts: Int64s, values: Words, chosen: Int64s) -> tuple[Int64s, Wor
     >>> gathered(np.array([0, 2, 2, 3]), lists, np.array([2, 0]))
     (array([0, 1, 3]), array([9, 7, 8], dtype=uint64))
     """
-    places, ends = places_of(starts, chosen)
+    places, ends = members_of(starts, chosen)
     return ends, values[places]
 
 
-def places_of(starts: Int64s, chosen: Int64s) -> tuple[Int64s, Int64s]:
+def members_of(starts: Int64s, chosen: Int64s) -> tuple[Int64s, Int64s]:
     """Where the members of the chosen lists lie, and their own starts."""
     counts = np.diff(starts)[chosen]
     ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -20,9 +20,8 @@ import pyarrow as pa
 
 from caddis.arrays import Bools, Int32s
 from caddis.confidential import storage
-from caddis.confidential.broker_clauses import sealed_bytes_of
+from caddis.confidential.broker_clauses import leading_blocks
 from caddis.confidential.clause_blocks import (
-    chosen_clauses,
     sample_filters,
     sealed_column,
     sizes_of,
@@ -36,12 +35,10 @@ from caddis.confidential.event_parts import (
     by_key,
     checked,
     parts_of,
-    places_of,
     without_key,
 )
 from caddis.confidential.gate import Admission, Gate, Refusal
 from caddis.errors import (
-    ConfidentialError,
     InvalidSubscriptions,
     SubscriptionError,
     TruncatedEvent,
@@ -59,7 +56,7 @@ OnRefused = Callable[[tuple[Refusal, ...]], None]
 
 @dataclass(frozen=True, slots=True)
 class SealedMatchReport(Report):
-    """What a match did; `candidates` are the inspected pairs."""
+    """What a match did; `candidates` are the pairs that passed the prefilter, as are `tests`."""
 
     inspected: int
     """(event, clause) pairs whose filters were compared, or that had none to compare."""
@@ -130,13 +127,16 @@ class SealedMatcher:
 
         schema: is not needed; it is there since other matchers have one.
         sample: some sealed events, by which the rarest bit of each clause is chosen.
+        gate: its directory says, too, which topics there are, and how large what is sealed for
+            them must be; without one, it is as large as in most subscriptions of a topic.
         on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
         prefilter: how clauses are discarded by their filters; only what a match costs depends on
             it: "rarest-bit", "paper" or None.
         """
         del schema
         ids = checked_ids(subscriptions)
-        blocks, problems = usable_blocks(sealed_column(subscriptions))
+        directory = None if gate is None else gate.directory
+        blocks, problems = usable_blocks(sealed_column(subscriptions), directory)
         told = {row: SubscriptionError(problem, "") for row, problem in sorted(problems.items())}
         errors = named_errors(told, ids)
         if errors and on_invalid == "raise":
@@ -161,21 +161,11 @@ class SealedMatcher:
     ) -> SealedMatcher:
         """Compile clauses as brokers know them: see `broker_clauses`.
 
-        A clause without a predicate is true of every event.
+        A clause without a predicate is true of every event. Clauses of other sizes than their
+        topic's match nothing; how large those are says the gate, or else most links.
         """
-        blocks, problems = usable_blocks(sealed_bytes_of(clauses))
-        for problem in problems.values():
-            raise ConfidentialError(f"a broker's clause is no sealed one: {problem}")
-        owners = np.repeat(clauses.owner, np.diff(clauses.starts))
-        order = np.argsort(clauses.members, kind="stable")
-        counts = np.bincount(clauses.members, minlength=len(clauses.predicates))
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        groups = []
-        for block in blocks:
-            places, ends = places_of(starts, block.owner.astype(np.int64))
-            repeated = np.repeat(np.arange(len(block.owner)), np.diff(ends))
-            links = owners[order][places]
-            groups.append(ClauseGroup.of(chosen_clauses(block, repeated), links, prefilter, None))
+        leading = leading_blocks(clauses, None if gate is None else gate.directory)
+        groups = [ClauseGroup.of(block, links, prefilter, None) for block, links in leading]
         everything = clauses.owner[np.diff(clauses.starts) == 0]
         return cls(tuple(groups), everything, subscription_ids, gate=gate, on_refused=on_refused)
 
@@ -198,7 +188,7 @@ class SealedMatcher:
             self._on_refused(refused)
         rows, links = in_row_order(found.pairs, batch.num_rows, self._several)
         counts = found.inspected, found.tests, found.products
-        report = SealedMatchReport(batch.num_rows, len(rows), found.inspected, 0, *counts)
+        report = SealedMatchReport(batch.num_rows, len(rows), found.tests, 0, *counts)
         return SealedMatches(rows, links, report, refused)
 
     def candidates(self, batch: pa.RecordBatch) -> SealedCandidates:

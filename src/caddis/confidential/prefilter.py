@@ -121,8 +121,10 @@ def _imagined(filters: Words) -> Words:
         return np.zeros((1, words), np.uint64)
     few = filters[:: max(1, count // SAMPLE_ROWS)]
     share = float(np.bitwise_count(few).mean()) / WORD
-    united = int(np.clip(log(0.5) / log(1 - min(max(share, 0.01), 0.5)), 1, 64))
+    united = min(count, int(np.clip(log(0.5) / log(1 - min(max(share, 0.01), 0.5)), 1, 64)))
+    rows = min(count * WORD, SAMPLE_ROWS)
     step = 2_654_435_761
-    chosen = np.arange(SAMPLE_ROWS * united, dtype=np.int64) * step % count
-    events: Words = np.bitwise_or.reduce(filters[chosen.reshape(united, SAMPLE_ROWS)], axis=0)
+    events = np.zeros((rows, words), np.uint64)
+    for first in range(0, united * rows, rows):
+        events |= filters[np.arange(first, first + rows, dtype=np.int64) * step % count]
     return events

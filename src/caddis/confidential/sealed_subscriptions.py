@@ -4,7 +4,7 @@ A subscription has a part for each topic and epoch that it is sealed for, so tha
 match while a topic moves from one epoch to the next. All numbers begin with their lowest byte.
 
     version   1 byte
-    parts     one after another, each behind its size, 4 bytes
+    parts     1 to 256, one after another, each behind its size, 4 bytes
 
     epoch     8 bytes            counts    by clause: its tokens, 2 bytes, and its vectors, 2 bytes
     words     4, of a filter     filters   by clause, 8 bytes a word
@@ -34,7 +34,9 @@ from caddis.confidential.unpack_kernels import (
     DIMENSIONS,
     EPOCH,
     FIELDS,
+    MANY_PARTS,
     MISFIT,
+    MOST_PARTS,
     NO_NUMBER,
     NO_PART,
     NO_VERSION,
@@ -54,7 +56,7 @@ from caddis.language.columns import is_text
 TEXT_PREFIX = "sealed:"
 MOST_OF_A_CLAUSE = (1 << 16) - 1
 
-IS_NULL, PLAIN_TEXT, BAD_BASE64, BAD_TOPIC = range(UNSORTED + 1, UNSORTED + 5)
+IS_NULL, PLAIN_TEXT, BAD_BASE64, BAD_TOPIC = range(MANY_PARTS + 1, MANY_PARTS + 5)
 PROBLEMS = {
     NO_VERSION: f"this is no sealed subscription of version {VERSION}",
     CUT_OFF: "a part of the sealed subscription is cut off",
@@ -62,6 +64,7 @@ PROBLEMS = {
     MISFIT: "the sizes in the sealed subscription do not fit",
     NO_NUMBER: "a vector of the sealed subscription has a number that is not finite",
     UNSORTED: "the tokens of the sealed subscription do not ascend",
+    MANY_PARTS: f"the sealed subscription has more than {MOST_PARTS} parts",
     IS_NULL: "the sealed subscription is null",
     PLAIN_TEXT: f"this subscription is not sealed; sealed texts begin with {TEXT_PREFIX!r}",
     BAD_BASE64: f"what follows {TEXT_PREFIX!r} is not base64",

@@ -12,13 +12,14 @@ from numba import njit
 from caddis.arrays import Bytes, Int64s
 
 VERSION = 1
+MOST_PARTS = 256
 MOST_WORDS = 1 << 16
 MOST_DIMENSIONS = 1 << 16
 SIZE_BYTES = 4
 HEAD_BYTES = 24
 COUNT_BYTES = 4
 
-SOUND, NO_VERSION, CUT_OFF, NO_PART, MISFIT, NO_NUMBER, UNSORTED = range(7)
+SOUND, NO_VERSION, CUT_OFF, NO_PART, MISFIT, NO_NUMBER, UNSORTED, MANY_PARTS = range(8)
 """What is wrong with a subscription, if anything."""
 
 FIELDS = 10
@@ -100,8 +101,8 @@ def read_parts(data: Bytes, starts: Int64s, problems: Bytes, parts: Int64s) -> i
         at += 1
         while problem == SOUND and at < end:
             size = whole(data, at, SIZE_BYTES) if end - at >= SIZE_BYTES else end
-            if size > end - at - SIZE_BYTES:
-                problem = CUT_OFF
+            if size > end - at - SIZE_BYTES or used - before == MOST_PARTS:
+                problem = MANY_PARTS if used - before == MOST_PARTS else CUT_OFF
                 break
             problem = read_part(data, at + SIZE_BYTES, at + SIZE_BYTES + size, part)
             if used < len(parts):
