@@ -26,7 +26,7 @@ def size_for(elements: int, rate: float, *, most_hashes: int | None = None) -> t
     most_hashes: if fewer than would be best, the filter is larger instead.
 
     >>> size_for(1000, 0.01), size_for(1000, 0.01, most_hashes=3)
-    ((9593, 7), (12364, 3))
+    ((9593, 7), (12365, 3))
     """
     if elements < 1 or not 0 < rate < 1:
         raise FilterError(
