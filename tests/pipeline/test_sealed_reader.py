@@ -40,7 +40,7 @@ def operator(store: SubscriptionStore, *, checked: bool, reported: bool = True) 
     folder.mkdir(exist_ok=True)
     homes().directory.write(folder / "directory.json")
     path = str(folder / "directory.json") if checked else None
-    sealed = Sealed(str(folder), path, homes().directory.authority, reported)
+    sealed = Sealed(str(folder), path, homes().directory.fingerprint, reported)
     columns = tuple(sealed_events().schema.names)
     return MatchOperator(str(store.path), "event_id", columns, None, sealed)
 
