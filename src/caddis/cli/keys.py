@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
 
 import typer
 
 from caddis.cli import options
-from caddis.cli.paths import FileFormat
+from caddis.cli.keys_options import (
+    AUTHORITY,
+    AnyKeyFile,
+    AtOnce,
+    AuthorityFile,
+    Compromised,
+    DirectoryOut,
+    EventsLikeThese,
+    Everywhere,
+    Folder,
+    Format,
+    MaybeRole,
+    MaybeTopic,
+    NewParty,
+    NewTopic,
+    OrderedTexts,
+    Overlap,
+    Padding,
+    Parties,
+    Party,
+    Presence,
+    PublicIdentities,
+    Rate,
+    Scheme,
+    SignedBy,
+    Since,
+    TheRole,
+    Topic,
+    Topics,
+    Values,
+)
 from caddis.cli.running import run
 
 NAME = "keys"
-AUTHORITY = Path("authority.json")
-
-Role = Literal["publisher", "subscriber"]
-Scheme = Literal["aspe", "tokens"]
 
 app = typer.Typer(
     name=NAME,
@@ -28,29 +53,6 @@ app = typer.Typer(
     [bold]caddis keys init[/bold]; no command prints a secret.
     """,
 )
-
-AuthorityFile = Annotated[
-    Path,
-    typer.Option(
-        "--authority",
-        metavar="FILE",
-        envvar="CADDIS_AUTHORITY",
-        help="The authority's file, with all its secrets.",
-    ),
-]
-Folder = Annotated[
-    Path, typer.Option("--dir", metavar="FOLDER", help="Where the files are written.")
-]
-Party = Annotated[
-    str, typer.Argument(metavar="NAME", help="A registered party.", show_default=False)
-]
-AtOnce = Annotated[
-    bool,
-    typer.Option(
-        "--at-once",
-        help="Events of earlier epochs are refused from now on, also those on their way.",
-    ),
-]
 
 
 def _examples(*lines: str) -> str:
@@ -71,9 +73,7 @@ def init(authority: AuthorityFile = AUTHORITY, as_json: options.AsJson = False) 
 
 @app.command(name="identity", epilog=_examples("identity ann", "identity ann --dir private"))
 def identity(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A name for yourself.", show_default=False)
-    ],
+    name: NewParty,
     folder: Folder = Path(),
     as_json: options.AsJson = False,
 ) -> None:
@@ -88,12 +88,7 @@ def identity(
 
 @app.command(name="register", epilog=_examples("register ann.public.json bo.public.json"))
 def register(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...", help="Public identities: NAME.public.json.", show_default=False
-        ),
-    ],
+    files: PublicIdentities,
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
@@ -115,78 +110,18 @@ def register(
     ),
 )
 def topic(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A name for the topic.", show_default=False)
-    ],
+    name: NewTopic,
     schema: options.Schema = None,
-    events: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="A file of such events, whose columns are taken, in place of --schema.",
-            show_default=False,
-        ),
-    ] = None,
-    format_: Annotated[
-        FileFormat | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="Of --events, if its name does not tell: parquet, jsonl or csv.",
-        ),
-    ] = None,
+    events: EventsLikeThese = None,
+    format_: Format = None,
     timezone: options.Timezone = "UTC",
-    scheme: Annotated[
-        Scheme,
-        typer.Option(
-            metavar="SCHEME",
-            help="How brokers test equality: aspe, by scalar products; tokens, by keyed hashes, "
-            "which is faster and shows which events share a value.",
-        ),
-    ] = "aspe",
-    rate: Annotated[
-        float,
-        typer.Option(
-            min=1e-9,
-            max=0.5,
-            metavar="X",
-            help="How many equalities that do not hold may pass the Bloom filter.",
-        ),
-    ] = 0.001,
-    values: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="How many values an event has at most, elements of arrays counted. "
-            "\\[default: as many as columns]",
-            show_default=False,
-        ),
-    ] = None,
-    ordered_texts: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ordered-text",
-            metavar="COLUMN",
-            help="A string column whose ranges and prefixes brokers test, too. May be given "
-            "several times.",
-            show_default=False,
-        ),
-    ] = None,
-    presence: Annotated[
-        bool, typer.Option(help="Whether filters tell which columns are not null.")
-    ] = True,
-    padding: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Random coordinates of a point; even.")
-    ] = 8,
-    overlap: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="How many earlier epochs are still accepted after a rotation.",
-        ),
-    ] = 1,
+    scheme: Scheme = "aspe",
+    rate: Rate = 0.001,
+    values: Values = None,
+    ordered_texts: OrderedTexts = None,
+    presence: Presence = True,
+    padding: Padding = 8,
+    overlap: Overlap = 1,
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
@@ -222,20 +157,9 @@ def topic(
 )
 def grant(
     name: Party,
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A topic.", show_default=False)],
-    role: Annotated[
-        Role,
-        typer.Option(metavar="ROLE", help="publisher or subscriber.", show_default=False),
-    ],
-    since: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="EPOCH",
-            help="Lets a subscriber read what was published since then. \\[default: from now on]",
-            show_default=False,
-        ),
-    ] = None,
+    topic: Topic,
+    role: TheRole,
+    since: Since = None,
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
@@ -259,29 +183,11 @@ def grant(
 )
 def revoke(
     name: Party,
-    topic: Annotated[
-        str | None, typer.Argument(metavar="[TOPIC]", help="A topic.", show_default=False)
-    ] = None,
-    role: Annotated[
-        Role | None,
-        typer.Option(
-            metavar="ROLE",
-            help="publisher or subscriber. \\[default: both]",
-            show_default=False,
-        ),
-    ] = None,
-    everywhere: Annotated[
-        bool, typer.Option("--everywhere", help="On all topics, in place of one.")
-    ] = False,
+    topic: MaybeTopic = None,
+    role: MaybeRole = None,
+    everywhere: Everywhere = False,
     at_once: AtOnce = False,
-    compromised: Annotated[
-        bool,
-        typer.Option(
-            "--compromised",
-            help="Others have its private keys: also readers refuse all that it ever signed. "
-            "With --everywhere; cannot be undone.",
-        ),
-    ] = False,
+    compromised: Compromised = False,
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
@@ -305,9 +211,7 @@ def revoke(
 
 @app.command(name="rotate", epilog=_examples("rotate homes", "rotate homes boats --at-once"))
 def rotate(
-    topics: Annotated[
-        list[str], typer.Argument(metavar="TOPIC...", help="Topics.", show_default=False)
-    ],
+    topics: Topics,
     at_once: AtOnce = False,
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
@@ -320,14 +224,7 @@ def rotate(
 
 @app.command(name="issue", epilog=_examples("issue ann bo", "issue --dir outgoing"))
 def issue(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME...]",
-            help="Registered parties. \\[default: all that are or were entitled to something]",
-            show_default=False,
-        ),
-    ] = None,
+    names: Parties = None,
     folder: Folder = Path(),
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
@@ -344,9 +241,7 @@ def issue(
 
 @app.command(name="directory", epilog=_examples("directory", "directory --out shared/brokers.json"))
 def directory(
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where it is written; replaced if it is there.")
-    ] = Path("directory.json"),
+    out: DirectoryOut = Path("directory.json"),
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
@@ -361,22 +256,8 @@ def directory(
 
 @app.command(name="show", epilog=_examples("show", "show directory.json", "show ann.keys.json"))
 def show(
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[FILE]",
-            help="Any file of caddis keys. \\[default: the authority's]",
-            show_default=False,
-        ),
-    ] = None,
-    signed_by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FINGERPRINT",
-            help="Of the authority that must have signed it: keys or a directory.",
-            show_default=False,
-        ),
-    ] = None,
+    file: AnyKeyFile = None,
+    signed_by: SignedBy = None,
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from caddis.cli.keys import AUTHORITY
+from caddis.cli.keys_options import AUTHORITY
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from caddis.cli.keys import AUTHORITY
+from caddis.cli.keys_options import AUTHORITY
 from caddis.cli.keys_said import KeysSaid, command
 from caddis.cli.summary import count
 from caddis.confidential.authority import Authority
