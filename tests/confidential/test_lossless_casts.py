@@ -94,6 +94,61 @@ def test_what_is_below_a_microsecond_is_cut_off():
     assert found.equals(pa.array([1, -1, None], NTZ))
 
 
+TEXT, WIDE, WORD = pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (pa.map_(WIDE, pa.int32()), pa.map_(TEXT, pa.int32())),
+        (pa.map_(TEXT, pa.int64()), pa.map_(TEXT, pa.int8())),
+        (pa.map_(TEXT, pa.float64()), pa.map_(TEXT, pa.float32())),
+        (pa.map_(WIDE, pa.list_(pa.float64())), pa.map_(TEXT, pa.list_(pa.float32()))),
+        (pa.list_(pa.map_(WIDE, pa.int64())), pa.list_(pa.map_(TEXT, pa.int16()))),
+    ],
+    ids=str,
+)
+def test_maps_are_changed_as_are_their_keys_and_values(found, wanted):
+    value: object = 1
+    if pa.types.is_map(found) and pa.types.is_list(found.item_type):
+        value = [1, None]
+    maps: list[object] = [[("a", value), ("b", None)], None, []]
+    rows = maps if pa.types.is_map(found) else [maps, None]
+    changed = cast_losslessly(pa.array(rows, found), wanted)
+    assert changed is not None
+    assert changed.equals(pa.array(rows, wanted))
+
+
+def test_keys_of_maps_may_be_dictionaries():
+    plain = pa.array([[("a", 1), ("b", 2)], []], pa.map_(TEXT, pa.int64()))
+    encoded = pa.MapArray.from_arrays(plain.offsets, plain.keys.cast(WORD), plain.items)
+    changed = cast_losslessly(encoded, plain.type)
+    assert changed is not None
+    assert changed.equals(plain)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "value"),
+    [
+        (pa.map_(TEXT, pa.int64()), pa.map_(TEXT, pa.int8()), 200),
+        (pa.map_(TEXT, pa.float64()), pa.map_(TEXT, pa.float32()), 0.1),
+        (pa.map_(TEXT, pa.int64()), pa.map_(pa.binary(), pa.int64()), 1),
+        (pa.map_(TEXT, pa.int64()), pa.map_(TEXT, TEXT), 1),
+        (pa.map_(TEXT, pa.int64()), pa.list_(TEXT), 1),
+    ],
+    ids=str,
+)
+def test_maps_whose_values_would_change_are_refused(found, wanted, value):
+    maps = pa.array([[("a", value)], None], found)
+    assert cast_losslessly(maps, wanted) is None
+
+
+def test_rows_that_are_cut_off_do_not_hold_up_a_map():
+    maps = pa.array([[("a", 1.5)], [("b", 0.1)]], pa.map_(TEXT, pa.float64()))
+    assert cast_losslessly(maps[:1], pa.map_(TEXT, pa.float32())) is not None
+    assert cast_losslessly(maps[1:], pa.map_(TEXT, pa.float32())) is None
+
+
 @given(st.lists(st.none() | st.floats()))
 def test_doubles_become_floats_only_if_they_are_some(values: list[float | None]):
     exact = all(

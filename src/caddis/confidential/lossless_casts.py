@@ -58,6 +58,9 @@ def _same_kind(found: pa.DataType, wanted: pa.DataType) -> bool:
         return True
     if is_array(found) and is_array(wanted):
         return _same_kind(found.value_type, wanted.value_type)
+    if pa.types.is_map(found) and pa.types.is_map(wanted):
+        keys, items = (found.key_type, wanted.key_type), (found.item_type, wanted.item_type)
+        return _same_kind(*keys) and _same_kind(*items)
     if pa.types.is_struct(found) and pa.types.is_struct(wanted):
         theirs = {field.name: field.type for field in wanted}
         return all(one.name in theirs and _same_kind(one.type, theirs[one.name]) for one in found)
@@ -76,6 +79,10 @@ def _leaves(array: pa.Array) -> Iterator[pa.Array]:
     if pa.types.is_struct(array.type):
         for child in array.flatten():
             yield from _leaves(child)
+    elif pa.types.is_map(array.type):
+        begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        for child in (array.keys, array.items):
+            yield from _leaves(child[begin:end])
     elif is_array(array.type):
         yield from _leaves(array.flatten())
     else:
