@@ -30,6 +30,7 @@ from caddis.errors import (
 )
 from tests.confidential.homes import (
     EVENTS,
+    SCHEMA,
     WHERES,
     changed,
     homes,
@@ -83,6 +84,18 @@ def test_equalities_and_ranges_are_found_as_in_plain_matching(scheme: Scheme):
     wheres = [where for where in WHERES if "NULL" not in where and "LIKE" not in where]
     matcher = SealedMatcher.compile(homes(scheme).seal(wheres))
     assert pairs(matcher.match(sealed_events(scheme))) == plainly(wheres)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_price_below_2_does_not_find_2_nor_any_other_whole_number_a_neighbour(scheme: Scheme):
+    signs = ("<", "<=", ">", ">=")
+    wheres = [f"price {sign} {limit}" for sign in signs for limit in (-1, 0, 2, 2**31 - 2)]
+    wheres += ["price > 1 AND price < 4", "price > 2 AND price < 3"]
+    numbers = pa.array([*range(-3, 6), 2**31 - 3, 2**31 - 2, 2**31 - 1], pa.int32())
+    nulls = [pa.nulls(len(numbers), field.type) for field in (SCHEMA.field(0), SCHEMA.field(2))]
+    events = pa.record_batch([nulls[0], numbers, nulls[1]], SCHEMA)
+    matcher = SealedMatcher.compile(homes(scheme).seal(wheres))
+    assert pairs(matcher.match(homes(scheme).publish(events))) == plainly(wheres, events)
 
 
 def test_a_sample_changes_what_is_inspected_and_nothing_else():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import operator
+import sys
 from random import Random
 
 import numpy as np
@@ -36,6 +39,7 @@ SCHEMA = pa.schema(
     ]
 )
 CITY, PRICE, SOLD, TAGS = range(4)
+COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 Asked = tuple[set[Element], set[int], set[Bound]]
 
@@ -86,6 +90,36 @@ def test_ranges_ask_for_the_outer_bounds_and_a_value():
     assert read("price <> 50") == [(set(), {PRICE}, set())]
 
 
+@pytest.mark.parametrize(
+    "type_", [pa.int32(), pa.int64(), pa.decimal128(23, 2), pa.float64()], ids=str
+)
+def test_price_below_2_does_not_ask_for_2(type_):
+    schema = pa.schema([("price", type_)])
+    prices = pa.array([-1, 0, 1, 2, 3]).cast(type_)
+    batch = pa.record_batch([prices], schema=schema)
+    design = TopicDesign.of("homes", schema)
+    for sign, compare in COMPARED.items():
+        clauses = sealable(parse_all([f"price {sign} 2"], schema), design)
+        plain = [[compare(price, 2) for price in (-1, 0, 1, 2, 3)]]
+        assert passing(batch, clauses, design).tolist() == plain
+
+
+def test_what_lies_strictly_between_neighbours_is_never_found():
+    ((_, _, bounds),) = read("price > 2 AND price < 3")
+    assert bounds == {Bound(PRICE, 3, True), Bound(PRICE, 2, False)}
+
+
+def test_above_the_last_finite_number_are_infinity_and_nan():
+    schema = pa.schema([("price", pa.float64())])
+    batch = pa.record_batch(
+        [pa.array([-math.inf, 1e308, sys.float_info.max, math.inf, math.nan])], schema=schema
+    )
+    table = parse_all([f"price > {sys.float_info.max}D"], schema)
+    design = TopicDesign.of("homes", schema)
+    found = passing(batch, sealable(table, design), design)
+    assert found.tolist() == [[False, False, False, True, True]]
+
+
 def test_texts_have_bounds_where_the_design_orders_them():
     design = TopicDesign.of("homes", SCHEMA, ordered_texts=["city"])
     bounds = {Bound(CITY, b"Gal", True), Bound(CITY, b"Gam", False)}
@@ -111,7 +145,7 @@ def test_what_null_or_a_column_that_is_not_sealed_may_fulfil_is_not_tested(where
 def test_without_presence_in_the_design_no_column_is_asked_for():
     design = TopicDesign.of("homes", SCHEMA, presence=False)
     assert read("city LIKE '%way' AND price > 5", design) == [
-        (set(), set(), {Bound(PRICE, 5, True)})
+        (set(), set(), {Bound(PRICE, 6, True)})
     ]
 
 

@@ -42,7 +42,10 @@ class Element(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The column is at least, or else at most, the value with this key."""
+    """The column is at least, or else at most, the value with this key.
+
+    Keys that are numbers have neighbours, so that what is above 5 is at least 6.
+    """
 
     column: int
     key: Key
@@ -91,7 +94,7 @@ def sealable(table: ClauseTable, design: TopicDesign) -> SealableClauses:
     >>> table = parse_all(["city IN ('Cork', 'Galway') AND price < 200"], schema)
     >>> clauses = sealable(table, TopicDesign.of("homes", schema))
     >>> clauses.owner.tolist(), clauses.bounds
-    ([0, 0], [Bound(column=1, key=200, is_lower=False)])
+    ([0, 0], [Bound(column=1, key=199, is_lower=False)])
     """
     reader = _Reader(design)
     asked = [reader.asked(predicate) for predicate in table.predicates]
@@ -182,8 +185,16 @@ class _Reader:
             return
         for cut, is_lower in ((cuts[0], True), (cuts[-1], False)):
             if len(cut) == 3:
-                bound = Bound(place, cut[1], is_lower)
+                bound = Bound(place, _outermost(cut, is_lower), is_lower)
                 yield self.bounds.setdefault(bound, len(self.bounds))
+
+
+def _outermost(cut: tuple[int, Key, int], is_lower: bool) -> Key:
+    """The first or the last key on the inner side of a cut; of texts, the key that it lies at."""
+    _, key, above = cut
+    if isinstance(key, bytes) or bool(above) != is_lower:
+        return key
+    return key + 1 if is_lower else key - 1
 
 
 def single_keys(values: ValueSet) -> tuple[Key, ...] | None:
