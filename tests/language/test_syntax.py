@@ -316,6 +316,13 @@ def test_other_mistakes_say_what_would_be_right(where, message):
     assert error_of(where).problem == message
 
 
+@pytest.mark.parametrize("sealed", ["sealed:AAAA", "sealed:9f+/x0==", "sealed:AS/and/OR/IN"])
+def test_a_sealed_subscription_among_plain_ones_is_told_where_it_belongs(sealed):
+    error = error_of(sealed)
+    assert "match it with caddis sealed match, or with sealed=True" in error.problem
+    assert error.span == (0, len("sealed:"))
+
+
 def test_a_concept_with_wrong_arguments_is_underlined():
     assert underlined(error_of("sold AND beach(photo, city)")) == "beach(photo, city)"
 

@@ -23,6 +23,7 @@ class ShapeProblem(ValueError):
 
 
 PREAMBLE = "SELECT 1 WHERE "
+SEALED = "sealed:"
 _STRAY = re.compile(r",\s*(?=[,)]|$)|(?<=\()\s*,|;")
 _QUOTED_NAME = re.compile(r"`[^`]*`")
 _PREFIXED = re.compile(r"(?<!\w)[xXbBnN](?='s')")
@@ -39,6 +40,11 @@ _BEFORE_NOT_NULL = frozenset(("is", "and", "or", "not"))
 
 def refuse_by_sight(shape: Shape, template: str) -> None:
     """What sqlglot lets pass though Spark does not, or what it misreads."""
+    if template.startswith(SEALED):
+        raise ShapeProblem(
+            "this subscription is sealed; match it with caddis sealed match, or with sealed=True",
+            (0, len(SEALED)),
+        )
     plain = _QUOTED_NAME.sub(lambda name: "`" * len(name[0]), template)
     stray = _STRAY.search(plain)
     if stray:
