@@ -24,6 +24,7 @@ def there_and_back(batch: pa.RecordBatch) -> pa.RecordBatch:
     return made.together([made.read(data) for data in made.written(rows)])
 
 
+SURE = pa.field("sure", pa.int32(), nullable=False)
 WORDS = pa.dictionary(pa.int8(), pa.string())
 
 
@@ -112,6 +113,26 @@ def test_columns_are_brought_into_the_types_of_the_design():
 def test_columns_that_do_not_fit_are_refused(batch, problem):
     with pytest.raises(EventError, match=problem):
         payloads(SCHEMA).rows_of(pa.record_batch(batch), "event_id")
+
+
+@pytest.mark.parametrize(
+    ("values", "strict", "name"),
+    [
+        ([1, None], pa.field("it", pa.int32(), nullable=False), "it"),
+        ([[1], None, [None]], pa.field("it", pa.list_(SURE)), "it.element"),
+        ([{"sure": 1}, None, {"sure": None}], pa.field("it", pa.struct([SURE])), "it.sure"),
+        ([[None, {"sure": None}]], pa.field("it", pa.list_(pa.struct([SURE]))), "it.element.sure"),
+    ],
+)
+def test_a_null_in_a_column_that_is_not_null_is_refused(
+    values: list[object], strict: pa.Field, name: str
+):
+    schema = pa.schema([strict, ("other", pa.int32())])
+    rows = pa.RecordBatch.from_arrays([pa.array(values, strict.type)], ["it"])
+    with pytest.raises(EventError, match=f"'{name}' is null in these events"):
+        payloads(schema).rows_of(rows, "event_id")
+    sound = rows.slice(0, len(values) - 1)
+    assert payloads(schema).rows_of(sound, "event_id").column(0).equals(sound.column(0))
 
 
 def test_a_column_that_comes_twice_is_refused():

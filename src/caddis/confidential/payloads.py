@@ -19,7 +19,7 @@ import pyarrow as pa
 from caddis.confidential.design import TopicDesign
 from caddis.confidential.lossless_casts import cast_losslessly
 from caddis.errors import EventError, TamperedEvent
-from caddis.language.columns import sql_type
+from caddis.language.columns import is_array, sql_type
 
 MOST_BYTES = 64 << 20
 MESSAGE_HEADER, BATCH_COMPRESSION = 2, 3
@@ -39,7 +39,7 @@ class Payloads:
         self._bitmap_bytes = -(-len(self._fields) // 8)
 
     def rows_of(self, batch: pa.RecordBatch, event_key: str) -> pa.RecordBatch:
-        """A batch in the types of the design; a column that the batch lacks is null.
+        """A batch in the types of the design; a column that the batch lacks is null, if it may.
 
         event_key: may be a column that the design does not have.
         """
@@ -59,6 +59,8 @@ class Payloads:
             else pa.nulls(batch.num_rows, field.type)
             for field in self._fields
         ]
+        for column, field in zip(columns, self._fields, strict=True):
+            _check_nulls(column, field, field.name)
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def written(self, rows: pa.RecordBatch) -> Iterator[bytes]:
@@ -144,6 +146,19 @@ def _field(data: memoryview, table: int, number: int) -> int:
 def _followed(data: memoryview, place: int) -> int:
     """To where the reference at a place leads."""
     return place + int(struct.unpack_from("<I", data, place)[0])
+
+
+def _check_nulls(array: pa.Array, field: pa.Field, name: str) -> None:
+    """Refuse a null where the design has none; within a map, nobody looks."""
+    if array.null_count and not field.nullable:
+        raise EventError(f"{name!r} is null in these events; the topic's design says NOT NULL")
+    type_ = field.type
+    if pa.types.is_struct(type_):
+        present = array.drop_null()
+        for place, child in enumerate(type_):
+            _check_nulls(present.field(place), child, f"{name}.{child.name}")
+    elif is_array(type_):
+        _check_nulls(array.flatten(), type_.value_field, f"{name}.element")
 
 
 def _in_type(array: pa.Array, field: pa.Field) -> pa.Array:
