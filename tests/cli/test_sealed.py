@@ -101,7 +101,7 @@ def open_(caddis: Callable[..., Result]) -> Callable[..., Result]:
     return call
 
 
-def opened(path: str = "mine.parquet") -> set[tuple[int, int]]:
+def opened(path: str = "mine.parquet") -> set[tuple[object, object]]:
     rows = pq.read_table(path, columns=["event_id", "subscription_id"]).to_pydict()
     return set(zip(*rows.values(), strict=True))
 
@@ -171,6 +171,107 @@ def test_only_what_a_broker_found_is_opened_if_its_matches_are_given(homes, seal
     assert opened() == {(1, 1)}
 
 
+@pytest.fixture
+def named_by_texts(homes: Path) -> None:
+    """Offers and wishes whose ids look like numbers or days, and are none."""
+    lines = [json.loads(line) for line in OFFERS.splitlines()]
+    names = ("007", "2026-05-01", "9")
+    offers = [{**line, "event_id": name} for line, name in zip(lines, names, strict=True)]
+    Path("offers.jsonl").write_text("\n".join(map(json.dumps, offers)))
+    Path("wishes.csv").write_text(WISHES.replace("\n1,", "\n001,"))
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_matches_007_of_the_wish_001_are_found_in_any_format(named_by_texts, seal, open_, form):
+    seal()
+    found = pa.table({"event_id": ["007", "2026-05-01"], "subscription_id": ["001", "2"]})
+    write_table(found, Path(f"found.{form}"))
+    told = json.loads(open_("--matches", f"found.{form}", "--json").stdout)
+    assert (told["sealed"], told["kept"]) == (2, 2)
+    assert opened() == {("007", "001"), ("2026-05-01", "2")}
+
+
+def test_matches_of_json_may_name_events_by_numbers_and_wishes_by_texts(homes, seal, open_):
+    seal()
+    Path("wishes.csv").write_text(WISHES.replace("\n1,", "\n001,"))
+    Path("found.jsonl").write_text('{"event_id": 1, "subscription_id": "001"}\n')
+    assert json.loads(open_("--matches", "found.jsonl", "--json").stdout)["kept"] == 1
+
+
+def test_matches_of_other_events_are_told(homes, seal, open_):
+    seal()
+    Path("found.csv").write_text("event_id,subscription_id\n71,1\n72,2\n73,99\n")
+    said = open_("--matches", "found.csv")
+    assert "none of the 2 events that found.csv names is in sealed.parquet" in said.stderr
+    assert not Path("mine.parquet").exists()
+
+
+def test_a_broker_that_found_nothing_has_left_an_empty_folder(homes, seal, open_):
+    seal()
+    Path("found").mkdir()
+    Path("found/part-0.csv").touch()
+    assert json.loads(open_("--matches", "found", "--json").stdout)["sealed"] == 0
+
+
+def test_events_without_a_topic_are_refused_and_those_of_another_counted(homes, seal, open_):
+    seal()
+    table = pq.read_table("sealed.parquet")
+    topics = pa.array(["homes", None, "boats"])
+    fields = pa.schema([field.with_nullable(True) for field in table.schema])
+    table = table.cast(fields).set_column(1, "topic", topics)
+    pq.write_table(table, "sealed.parquet")
+    told = json.loads(open_("--json").stdout)
+    assert (told["sealed"], told["opened"], told["other_topics"]) == (2, 1, 1)
+    assert told["refused"] == {"TruncatedEvent": 1}
+    assert "other topics" in open_("--overwrite").stdout
+
+
+def test_events_without_an_id_are_refused_though_no_broker_found_them(homes, seal, open_):
+    seal()
+    table = pq.read_table("sealed.parquet")
+    fields = pa.schema([field.with_nullable(True) for field in table.schema])
+    table = table.cast(fields).set_column(0, "event_id", pa.array([1, None, 3]))
+    pq.write_table(table, "sealed.parquet")
+    Path("found.csv").write_text("event_id,subscription_id\n1,1\n")
+    told = json.loads(open_("--matches", "found.csv", "--json").stdout)
+    assert (told["opened"], told["refused"]) == (1, {"TruncatedEvent": 1})
+
+
+def test_topics_that_are_no_texts_are_not_sealed_events(homes, seal, open_):
+    seal()
+    table = pq.read_table("sealed.parquet").set_column(1, "topic", pa.array([1, 2, 3]))
+    pq.write_table(table, "sealed.parquet")
+    assert "the column 'topic' of sealed events cannot be int64" in open_().stderr
+
+
+def test_ids_that_are_numbers_in_one_file_and_texts_in_another_are_texts(
+    homes, seal, open_, caddis
+):
+    seal(out="sealed/a.parquet")
+    renamed = OFFERS.replace('"event_id": ', '"event_id": "x').replace(', "city"', '", "city"')
+    Path("offers.jsonl").write_text(renamed)
+    assert seal(out="sealed/b.parquet").exit_code == 0
+    wishes = ("--wishes", "wishes.csv", "--as", "ann", "--out", "mine.parquet")
+    assert caddis("sealed", "open", "sealed", *wishes).exit_code == 0
+    texts = {(str(event), owner) for event, owner in WANTED}
+    assert opened() == texts | {(f"x{event}", owner) for event, owner in texts}
+
+
+def test_events_that_share_an_id_are_counted_one_by_one(caddis, homes, seal):
+    seal(out="sealed/a.parquet")
+    seal(out="sealed/b.parquet")
+    wishes = ("--wishes", "wishes.csv", "--as", "ann", "--out", "mine.parquet", "--json")
+    told = json.loads(caddis("sealed", "open", "sealed", *wishes).stdout)
+    assert (told["opened"], told["events"], told["kept"]) == (6, 6, 6)
+
+
+def test_a_file_without_sealed_events_opens_to_nothing(homes, seal, open_):
+    seal()
+    pq.write_table(pq.read_table("sealed.parquet").slice(0, 0), "sealed.parquet")
+    told = json.loads(open_("--json").stdout)
+    assert (told["sealed"], told["kept"]) == (0, 0)
+
+
 def test_an_event_that_was_changed_is_refused_and_the_others_are_opened(homes, seal, open_):
     seal()
     pq.write_table(with_attacks(pq.read_table("sealed.parquet")), "sealed.parquet")
@@ -221,6 +322,10 @@ def test_invalid_subscriptions_are_reported_and_the_others_sealed(homes, subscri
             "'pat' has no keys to publish 'boats'",
         ),
         (("events", "offers.jsonl", "--as", "pat", "--epoch", "7"), "in epoch 7"),
+        (
+            ("events", "offers.jsonl", "--as", "pat", "--out", "x.csv"),
+            "x.csv: sealed events are Parquet files; end it in .parquet",
+        ),
         (("events", "more.jsonl", "--as", "pat"), "no column 'colour', so it would be lost"),
         (("events", "offers.jsonl", "--as", "pat", "--event-key", "key"), "no column 'key'"),
         (("subscriptions", "offers.jsonl", "--as", "ann"), "there is no column 'subscription_id'"),
@@ -230,6 +335,12 @@ def test_invalid_subscriptions_are_reported_and_the_others_sealed(homes, subscri
             ("match", "plain.parquet", "--subscriptions", "w.csv", "--directory", "offers.jsonl"),
             "no such file or folder",
         ),
+        (
+            ("match", "empty", "--subscriptions", "wishes.csv"),
+            "empty is empty; there are no sealed events in it",
+        ),
+        (("subscriptions", "empty", "--as", "ann"), "empty is empty\n"),
+        (("open", "empty", "--wishes", "wishes.csv", "--as", "ann"), "no sealed events in it"),
         (("open", "plain.parquet", "--wishes", "wishes.csv", "--as", "ann"), "are not sealed"),
         (
             ("open", "plain.parquet", "--wishes", "wishes.csv", "--as", "ann", "--keys", "other"),
@@ -240,8 +351,10 @@ def test_invalid_subscriptions_are_reported_and_the_others_sealed(homes, subscri
 def test_a_mistake_is_one_sentence_and_writes_nothing(caddis, homes, arguments, complaint):
     Path("more.jsonl").write_text('{"event_id": 1, "city": "Cork", "colour": "red"}\n')
     pq.write_table(pa.table({"event_id": [1], "city": ["Cork"]}), "plain.parquet")
+    Path("empty").mkdir()
     before = sorted(homes.iterdir())
-    said = caddis("sealed", *arguments, "--out", "out.parquet")
+    out = () if "--out" in arguments else ("--out", "out.parquet")
+    said = caddis("sealed", *arguments, *out)
     assert said.exit_code == 1
     assert said.stdout == ""
     assert complaint in said.stderr

@@ -91,3 +91,9 @@ def test_a_where_that_is_no_text_is_refused(tmp_path):
 
 def test_a_folder_that_is_no_store_is_none(tmp_path):
     assert open_store(tmp_path) is None
+
+
+def test_ids_that_are_numbers_in_one_file_and_texts_in_another_are_texts(tmp_path):
+    for name, owner in (("ann.csv", "001"), ("bo.csv", "2")):
+        (tmp_path / name).write_text(f"subscription_id,where\n{owner},price < 2\n")
+    assert read_subscriptions(tmp_path)["subscription_id"].to_pylist() == ["001", "2"]

@@ -57,8 +57,11 @@ def named_format(path: Path) -> FileFormat | None:
     return SUFFIXES.get(name.suffix.lower())
 
 
-def format_of(path: Path, wrong: Wrong) -> FileFormat:
-    """The one format of a file or of all files in a folder."""
+def format_of(path: Path, wrong: Wrong, *, option: str | None = "--format") -> FileFormat:
+    """The one format of a file or of all files in a folder.
+
+    option: by which the format could be said, if there is such a one.
+    """
     formats = {named_format(file) for file in data_files(path)}
     known = {format_ for format_ in formats if format_ is not None}
     if len(known) == 1:
@@ -66,9 +69,10 @@ def format_of(path: Path, wrong: Wrong) -> FileFormat:
     if len(known) > 1:
         raise wrong(f"{path} holds files of several formats: {', '.join(sorted(known))}")
     if not formats:
-        raise wrong(f"{path} is empty; which format will its files have? Say it with --format")
-    suffixes = ", ".join(SUFFIXES)
-    raise wrong(f"{path}: the name does not tell the format ({suffixes}); say it with --format")
+        hint = f"; which format will its files have? Say it with {option}" if option else ""
+        raise wrong(f"{path} is empty{hint}")
+    hint = f"; say it with {option}" if option else ""
+    raise wrong(f"{path}: the name does not tell the format ({', '.join(SUFFIXES)}){hint}")
 
 
 def is_store(path: Path) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from caddis.cli.paths import FileFormat, data_files, existing, format_of, named_format
+from caddis.cli.paths import FileFormat, data_files, existing, named_format
 from caddis.errors import CaddisError, EventError
 
 ROWS_AT_A_TIME = 8_192
@@ -75,13 +75,46 @@ def write_table(table: pa.Table, out: Path) -> None:
             _write_json_lines(table, staging)
 
 
+def check_parquet_named(out: Path) -> None:
+    """Raise unless sealed events can be found again under this name."""
+    if named_format(out) != "parquet":
+        raise CaddisError(f"{out}: sealed events are Parquet files; end it in .parquet")
+
+
+def sealed_event_files(path: Path) -> list[Path]:
+    """The Parquet file, or all in a folder."""
+    files = data_files(existing(path, EventError))
+    if not files:
+        raise EventError(f"{path} is empty; there are no sealed events in it")
+    other = next((file for file in files if named_format(file) != "parquet"), None)
+    if other is not None:
+        raise EventError(f"{other}: sealed events are Parquet files, named so")
+    return files
+
+
+def check_id_types(files: list[Path]) -> None:
+    """Raise if events are named by numbers in some files and by texts in others."""
+    named: dict[str, Path] = {}
+    for file in files:
+        try:
+            schema = pq.read_schema(file)
+        except pa.ArrowException as error:
+            raise EventError(f"{file} cannot be read: {str(error).partition(chr(10))[0]}") from None
+        if "event_id" in schema.names:
+            whole = pa.types.is_integer(schema.field("event_id").type)
+            named.setdefault("numbers" if whole else "texts", file)
+    if len(named) > 1:
+        places = " and ".join(f"{kind} in {file}" for kind, file in named.items())
+        raise EventError(f"ids of events are {places}; match these files in two runs")
+
+
 def sealed_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """The sealed events of a Parquet file, or of all in a folder."""
-    if format_of(existing(path, EventError), EventError) != "parquet":
-        raise EventError(f"{path}: sealed events are Parquet files")
-    for file in data_files(path):
+    """The sealed events of a Parquet file, or of all in a folder; of an empty file, no rows."""
+    for file in sealed_event_files(path):
         try:
             with pq.ParquetFile(file) as source:
+                if not source.metadata.num_rows:
+                    yield pa.RecordBatch.from_pylist([], schema=source.schema_arrow)
                 yield from source.iter_batches(batch_size=ROWS_AT_A_TIME)
         except pa.ArrowException as error:
             raise EventError(f"{file} cannot be read: {str(error).partition(chr(10))[0]}") from None

@@ -21,13 +21,13 @@ from caddis.cli.output import (
     staging_folder,
     write_invalid,
 )
-from caddis.cli.paths import FileFormat, existing, format_of, named_format
+from caddis.cli.paths import FileFormat, existing, named_format
 from caddis.cli.running import Job
-from caddis.cli.sealed_files import reason
+from caddis.cli.sealed_files import check_id_types, reason, sealed_event_files
 from caddis.cli.subscriptions import read_subscriptions
 from caddis.cli.summary import count, rate, short, show_rows
 from caddis.confidential.directory import Directory
-from caddis.errors import EventError, SubscriptionTableError
+from caddis.errors import SubscriptionTableError
 
 if TYPE_CHECKING:
     from caddis.pipeline import SealedReport
@@ -126,8 +126,7 @@ def match_sealed(order: MatchOrder, job: Job) -> SealedMatchSummary:
     """Match all sealed events that are there."""
     began = time.monotonic()
     check_free(order.out, overwrite=order.overwrite)
-    if format_of(existing(order.events, EventError), EventError) != "parquet":
-        raise EventError(f"{order.events}: sealed events are Parquet files")
+    check_id_types(sealed_event_files(order.events))
     existing(order.subscriptions, SubscriptionTableError)
     directory = Directory.read(order.directory, order.authority)
     require_java()

@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 from rich.console import Console
 
-from caddis.cli.paths import data_files, existing, format_of
+from caddis.cli.paths import existing
 from caddis.cli.running import Job
 from caddis.cli.sealed_files import (
     check_free,
@@ -28,6 +27,7 @@ from caddis.cli.sealed_files import (
     sealed_batches,
     write_table,
 )
+from caddis.cli.sealed_found import found_events
 from caddis.cli.sealed_keys import one_topic, read_ring
 from caddis.cli.subscriptions import read_subscriptions
 from caddis.cli.summary import count, show_rows
@@ -36,9 +36,10 @@ from caddis.confidential.key_files import locked
 from caddis.confidential.opening import Inbox, Received
 from caddis.confidential.replays import ReplayMemory
 from caddis.errors import EventError, SubscriptionTableError
+from caddis.language.columns import is_text
 
-MATCHED = ("event_id", "subscription_id")
-LOOKED_AT = "looked at"
+EVENT_ID = "event_id"
+LOOKED_AT, WANTED, ELSEWHERE = "looked at", "wanted", "of other topics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ class OpenedSummary:
     """Events that some subscription wants."""
     kept: int
     """Pairs of such an event and a subscription that wants it."""
+    other_topics: int
+    """Events of other topics, which were left alone."""
     out: Path
     seconds: float
     authority: str
@@ -87,6 +90,7 @@ class OpenedSummary:
             "refused": self.refused,
             "events": self.events,
             "kept": self.kept,
+            "other_topics": self.other_topics,
             "out": self.out,
             "seconds": round(self.seconds, 3),
         }
@@ -101,6 +105,8 @@ class OpenedSummary:
             ("opened", f"{self.opened:,}", f"{self.opened - self.events:,} of them not wanted"),
             ("wanted", f"{self.events:,}", f"{count(self.kept, 'match', 'matches')} in {self.out}"),
         ]
+        if self.other_topics:
+            rows.append(("other topics", f"{self.other_topics:,}", "events, left alone"))
         show_rows(console, rows)
 
 
@@ -126,15 +132,16 @@ def open_events(order: OpenOrder, job: Job) -> OpenedSummary:
     with _kept_memory(order.seen) as memory:
         desk = _desk(order, memory)
         table, tally = _written(order, desk, job)
-    sealed = tally.pop(LOOKED_AT)
+    sealed, events, elsewhere = (tally.pop(name, 0) for name in (LOOKED_AT, WANTED, ELSEWHERE))
     return OpenedSummary(
         subscriber=desk.subscriber,
         topic=desk.topic,
         sealed=sealed,
         opened=sealed - tally.total(),
         refused=dict(sorted(tally.items())),
-        events=len(pc.unique(table["event_id"])),
+        events=events,
         kept=len(table),
+        other_topics=elsewhere,
         out=order.out,
         seconds=time.monotonic() - began,
         authority=desk.authority,
@@ -146,13 +153,21 @@ def _written(order: OpenOrder, desk: _Desk, job: Job) -> tuple[pa.Table, Counter
     tally, kept = Counter[str](), []
     with job.screen.step("Opening the events") as step:
         for batch in sealed_batches(order.events):
-            arrived = _arrived(batch, desk)
+            of_topic = _of_topic(batch, desk.topic)
+            arrived = _found_for_me(of_topic, desk.found)
             received = desk.inbox.receive(arrived)
             tally.update(type(one.error).__name__ for one in received.refused)
             tally[LOOKED_AT] += arrived.num_rows
+            tally[ELSEWHERE] += batch.num_rows - of_topic.num_rows
+            tally[WANTED] += len(np.unique(received.rows))
             kept.append(_wanted(arrived, received, desk.topic))
             step.tell(f"{tally[LOOKED_AT]:,} events")
-        table = _together(kept, order.events)
+        if not tally[LOOKED_AT] and desk.found:
+            raise EventError(
+                f"none of the {count(len(desk.found), 'event')} that {order.matches} names is in "
+                f"{order.events}"
+            )
+        table = _together(kept)
         write_table(table, order.out)
         step.done = f"{count(tally[LOOKED_AT], 'sealed event')} looked at"
     return table, tally
@@ -179,34 +194,26 @@ def _desk(order: OpenOrder, memory: ReplayMemory) -> _Desk:
     directory = Directory.read(order.directory, order.authority)
     topics = pa.array([topic] * len(wishes), pa.string())
     inbox = Inbox(ring, directory, wishes.append_column("topic", topics), memory=memory)
-    found = None if order.matches is None else _found(order.matches, wishes["subscription_id"])
+    found = None if order.matches is None else found_events(order.matches, wishes)
     return _Desk(ring.name, ring.fingerprint, topic, inbox, found)
 
 
-def _found(matches: Path, mine: pa.ChunkedArray) -> pa.Array:
-    """The events, by their ids as texts, that a broker found for some of these subscriptions."""
-    format_ = format_of(existing(matches, EventError), EventError)
-    files = [str(file) for file in data_files(matches)]
-    try:
-        table = ds.dataset(files, format={"jsonl": "json"}.get(format_, format_)).to_table()
-    except pa.ArrowException as error:
-        raise EventError(f"{matches} cannot be read: {str(error).partition(chr(10))[0]}") from None
-    missing = [name for name in MATCHED if name not in table.column_names]
-    if missing:
-        raise EventError(f"{matches}: matches have a column {missing[0]!r}, and these have not")
-    events, owners = (table[name].cast(pa.string()) for name in MATCHED)
-    return events.filter(pc.is_in(owners, mine.cast(pa.string()))).unique()
-
-
-def _arrived(batch: pa.RecordBatch, desk: _Desk) -> pa.RecordBatch:
-    """The sealed events of the topic that were found for the subscriber."""
+def _of_topic(batch: pa.RecordBatch, topic: str) -> pa.RecordBatch:
+    """The sealed events of a topic, and those without any, which will be refused."""
     if not {"topic", "event_id"} <= set(batch.schema.names):
         raise EventError(f"these events are not sealed; they have {', '.join(batch.schema.names)}")
-    wanted = pc.fill_null(pc.equal(batch.column("topic"), desk.topic), False)
-    if desk.found is not None:
-        ids = batch.column("event_id").cast(pa.string())
-        wanted = pc.and_(wanted, pc.is_in(ids, desk.found))
-    return batch.filter(wanted)
+    topics = batch.column("topic")
+    if not is_text(topics.type):
+        raise EventError(f"the column 'topic' of sealed events cannot be {topics.type}")
+    return batch.filter(pc.fill_null(pc.equal(topics, topic), True))
+
+
+def _found_for_me(batch: pa.RecordBatch, found: pa.Array | None) -> pa.RecordBatch:
+    """Those that a broker found for the subscriber, and those without an id, as above."""
+    if found is None:
+        return batch
+    ids = batch.column("event_id")
+    return batch.filter(pc.or_(pc.is_null(ids), pc.is_in(ids.cast(pa.string()), found)))
 
 
 def _wanted(arrived: pa.RecordBatch, received: Received, topic: str) -> pa.Table | None:
@@ -224,13 +231,20 @@ def _wanted(arrived: pa.RecordBatch, received: Received, topic: str) -> pa.Table
     return pa.table({**columns, **more})
 
 
-def _together(kept: list[pa.Table | None], events: Path) -> pa.Table:
-    """All that was kept; of events of which none could be opened, no columns are known."""
+def _together(kept: list[pa.Table | None]) -> pa.Table:
+    """All that was kept; of events of which none could be opened, no columns are known.
+
+    Publishers name their events by numbers or by texts; if some do this and some that, all ids
+    are texts.
+    """
     tables = [table for table in kept if table is not None]
-    if tables:
-        return pa.concat_tables(tables)
-    if not kept:
-        raise EventError(f"{events} holds no events")
-    return pa.table(
-        {"subscription_id": pa.array([], pa.string()), "event_id": pa.array([], pa.string())}
+    if not tables:
+        return pa.table(
+            {"subscription_id": pa.array([], pa.string()), "event_id": pa.array([], pa.string())}
+        )
+    types = [table.schema.field(EVENT_ID).type for table in tables]
+    type_ = pa.int64() if all(map(pa.types.is_integer, types)) else pa.string()
+    return pa.concat_tables(
+        table.set_column(at := table.column_names.index(EVENT_ID), EVENT_ID, table[at].cast(type_))
+        for table in tables
     )

@@ -16,7 +16,7 @@ from caddis.cli.paths import FileFormat, existing, format_of
 from caddis.cli.running import Job
 from caddis.cli.samples import event_batches
 from caddis.cli.schemas import schema_of
-from caddis.cli.sealed_files import check_free, new_file
+from caddis.cli.sealed_files import check_free, check_parquet_named, new_file
 from caddis.cli.sealed_keys import one_topic, read_ring
 from caddis.cli.summary import count, rate, show_rows
 from caddis.confidential.design import TopicDesign
@@ -91,6 +91,7 @@ def seal_events(order: EventOrder, job: Job) -> SealedEventsSummary:
     """Seal all events that are there."""
     began = time.monotonic()
     check_free(order.out, overwrite=order.overwrite)
+    check_parquet_named(order.out)
     format_ = order.format or format_of(existing(order.events, EventError), EventError)
     ring = read_ring(order.keys, order.name, order.authority)
     keys = ring.publisher_keys(one_topic(ring, "publisher", order.topic), order.epoch)

@@ -1,7 +1,8 @@
 """Subscriptions from a file, a folder of files or a store, read without Spark.
 
 Ids are integers or strings. A text file does not say which: they are integers if all of them
-are written as integers are ('17', not '017'), else strings.
+are written as integers are ('17', not '017'), else strings. So are those of all files of a folder
+if those of one are.
 """
 
 from __future__ import annotations
@@ -24,9 +25,14 @@ COLUMNS = ("subscription_id", "where")
 
 def read_subscriptions(path: Path) -> pa.Table:
     """The subscriptions of a file, or of all files in a folder."""
-    format_ = format_of(existing(path, SubscriptionTableError), SubscriptionTableError)
+    wrong = SubscriptionTableError
+    format_ = format_of(existing(path, wrong), wrong, option=None)
     tables = [_read(file, format_) for file in data_files(path)]
-    return pa.concat_tables(tables, promote_options="permissive")
+    types = {table.schema.field("subscription_id").type for table in tables}
+    if len(types) > 1:
+        texts = pa.schema([(name, pa.string()) for name in COLUMNS])
+        tables = [table.cast(texts) for table in tables]
+    return pa.concat_tables(tables)
 
 
 def open_store(path: Path) -> SubscriptionStore | None:
