@@ -40,7 +40,8 @@ def operator(store: SubscriptionStore, *, checked: bool, reported: bool = True) 
     folder.mkdir(exist_ok=True)
     homes().directory.write(folder / "directory.json")
     path = str(folder / "directory.json") if checked else None
-    sealed = Sealed(str(folder), path, homes().directory.fingerprint, reported)
+    told = str(folder) if reported else None
+    sealed = Sealed(told, path, homes().directory.fingerprint)
     columns = tuple(sealed_events().schema.names)
     return MatchOperator(str(store.path), "event_id", columns, None, sealed)
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,12 +18,23 @@ from pyspark.sql import DataFrame, SparkSession
 
 import caddis
 from caddis import ModelReport, SealedReport, SubscriptionStore
+from caddis.confidential import Authority, EventSealer, Identity, KeyRing, TopicDesign
 from caddis.confidential.bundles import Material
+from caddis.confidential.entitlements import Role
 from caddis.confidential.sealed_subscriptions import as_text
 from caddis.errors import EventError, InvalidSubscriptions, ModelError, SubscriptionTableError
 from caddis.pipeline.sealing import OpenOperator, SealOperator
-from tests.confidential.homes import EVENTS, WHERES, Pairs, changed, homes, plainly, sealed_wheres
-from tests.confidential.sealed_workloads import subscriptions
+from tests.confidential.homes import (
+    EVENTS,
+    SCHEMA,
+    WHERES,
+    Pairs,
+    changed,
+    homes,
+    plainly,
+    sealed_wheres,
+)
+from tests.confidential.sealed_workloads import Parties, subscriptions
 from tests.spark.test_streaming import run
 
 COPIES = 20
@@ -170,7 +183,7 @@ def test_an_operator_does_not_show_the_keys_that_it_carries():
         secrets[2],
     )
     material = Material(keys.design, secrets[0], secrets[1])
-    opener = OpenOperator((), "homes", "ann", {1: material}, homes().directory, "", True)
+    opener = OpenOperator((), "homes", "id", "ann", {1: material}, homes().directory, None)
     for shown in (repr(operator), repr(opener)):
         assert not [secret for secret in secrets if repr(secret)[2:20] in shown]
 
@@ -184,7 +197,132 @@ def test_a_column_that_the_topic_does_not_have_is_refused(spark: SparkSession):
         caddis.seal_events(plain, keys, event_key="id")
 
 
+def test_columns_of_other_types_are_refused_at_the_call(spark: SparkSession):
+    keys = homes().parties.pat.publisher_keys("homes")
+    for columns, told in {
+        "1L AS event_id, '12' AS price": "'price' is STRING in these events; .* says INT",
+        "1L AS event_id, array(1) AS tags": "'tags' is ARRAY<INT> in these events",
+        "1.5D AS event_id, 'Cork' AS city": "texts or whole numbers, not DOUBLE",
+        "1L AS event_id, INTERVAL '1' YEAR AS price": "'price' is interval year, which cannot be",
+        "1L AS event_id, 'Cork' AS city, 'Cork' AS city": "2 columns 'city'",
+    }.items():
+        with pytest.raises(EventError, match=told):
+            caddis.seal_events(spark.sql(f"SELECT {columns}"), keys)
+
+
+def test_a_session_in_another_time_zone_is_refused(spark: SparkSession, events: DataFrame):
+    """Between Tokyo and UTC, `at >= '2024-01-01'` is true of other events."""
+    elsewhere = spark.newSession()
+    elsewhere.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    parties = homes().parties
+    plain = elsewhere.sql("SELECT 1L AS event_id, 'Cork' AS city")
+    told = "'homes' reads dates and times in UTC, this session in Asia/Tokyo"
+    with pytest.raises(EventError, match=told):
+        caddis.seal_events(plain, parties.pat.publisher_keys("homes"))
+    sealed = elsewhere.createDataFrame([], COLUMNS)
+    with pytest.raises(EventError, match=told):
+        caddis.open_events(sealed, parties.ann, parties.directory, topic="homes")
+
+
+# ------------------------------------------------------------------------------ the final check
+
+
+def test_two_publishers_with_one_event_id_do_not_stop_their_reader(spark: SparkSession):
+    design, random = TopicDesign.of("homes", SCHEMA, scheme="tokens"), Random(5)
+    pat, sam, ann = (Identity.new(name, random.randbytes) for name in ("pat", "sam", "ann"))
+    authority = Authority.new(random.randbytes).add_topic(design, random.randbytes)
+    for one in (pat, sam, ann):
+        role: Role = "subscriber" if one is ann else "publisher"
+        authority = authority.register(one.public).grant(one.name, "homes", role)
+    plain = pa.record_batch({"event_id": [1, 2], "city": ["Galway", "Cork"]})
+    sealed = []
+    for one in (pat, sam):
+        keys = KeyRing.open(one, authority.issue(one.name)).publisher_keys("homes")
+        sealed.append(EventSealer(keys, randomness=random.randbytes, run=7).seal(plain))
+    frame = spark.createDataFrame(pa.Table.from_batches(sealed), COLUMNS)
+    ring = KeyRing.open(ann, authority.issue("ann"))
+    twice = frame.union(frame).repartition(2)
+    opened = caddis.open_events(twice, ring, authority.directory(), topic="homes")
+    once = opened.dropDuplicates(["sealed_id"])
+    wishes = subscriptions(["city = 'Galway'"])
+    matches = caddis.match(once, wishes, event_key="sealed_id").collect()
+    assert sorted(map(tuple, matches)) == [("pat/1/7/0", 0), ("sam/1/7/0", 0)]
+    assert sorted(row.event_id for row in once.collect()) == [1, 1, 2, 2]
+
+
+def test_a_topic_with_a_column_of_that_name_calls_the_id_otherwise(spark: SparkSession):
+    schema = pa.schema([("sealed_id", pa.int32())])
+    parties = Parties.on([TopicDesign.of("ids", schema)], Random(1))
+    plain = spark.createDataFrame([(1, 2)], "event_id long, sealed_id int")
+    sealed = caddis.seal_events(plain, parties.pat.publisher_keys("ids"))
+    with pytest.raises(EventError, match="has a column 'sealed_id' itself"):
+        caddis.open_events(sealed, parties.ann, parties.directory, topic="ids")
+    opened = caddis.open_events(
+        sealed, parties.ann, parties.directory, topic="ids", sealed_id="which"
+    )
+    assert opened.columns == ["event_id", "which", "sealed_id"]
+    assert [row.sealed_id for row in opened.collect()] == [2]
+
+
+def test_a_null_where_the_topic_has_none_does_not_stop_the_reader(spark: SparkSession):
+    """A publisher who does not keep to the design seals a null into a NOT NULL column."""
+    inner = pa.struct([pa.field("x", pa.int32(), nullable=False)])
+    strict = pa.schema(
+        [
+            pa.field("price", pa.int32(), nullable=False),
+            pa.field("places", pa.list_(pa.field("element", inner, nullable=False))),
+        ]
+    )
+    lax = pa.schema([("price", pa.int32()), ("places", pa.list_(pa.struct([("x", pa.int32())])))])
+    parties = Parties.on([TopicDesign.of("strict", strict)], Random(2))
+    keys = parties.pat.publisher_keys("strict")
+    cheat = replace(keys, design=TopicDesign.of("strict", lax))
+    rows = [
+        {"event_id": 1, "price": None, "places": [None, {"x": 3}]},
+        {"event_id": 2, "price": 4, "places": [{"x": None}]},
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, pa.schema([("event_id", pa.int64()), *lax]))
+    sealed = EventSealer(cheat, randomness=os.urandom).seal(batch)
+    frame = spark.createDataFrame(pa.Table.from_batches([sealed]), COLUMNS)
+    opened = caddis.open_events(frame, parties.ann, parties.directory, topic="strict")
+    found = [row.asDict(recursive=True) for row in opened.drop("sealed_id").collect()]
+    assert sorted(found, key=lambda row: row["event_id"]) == rows
+    with pytest.raises(EventError, match="no column 'price', which is NOT NULL"):
+        caddis.seal_events(spark.sql("SELECT 1L AS event_id"), keys)
+
+
 # ------------------------------------------------------------------------------------- refusals
+
+
+def test_events_without_a_topic_are_refused_and_those_of_others_counted(spark: SparkSession):
+    events = changed(changed(homes().publish(), 1, "topic", None), 2, "topic", "boats")
+    report = SealedReport()
+    opened = caddis.open_events(
+        spark.createDataFrame(pa.Table.from_batches([events]), COLUMNS).coalesce(1),
+        homes().parties.ann,
+        homes().directory,
+        topic="homes",
+        report=report,
+    )
+    assert sorted(row.event_id for row in opened.collect()) == [0, 3, 4, 5]
+    assert (report.events, report.other_topics) == (len(EVENTS) - 1, 1)
+    assert report.refusals == {"TruncatedEvent": 1}
+    assert report.refused["event_id"].to_pylist() == ["1"]
+    assert "its topic is missing" in report.refused["message"][0].as_py()
+
+
+def test_without_a_report_nothing_is_written(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+):
+    told = tmp_path / "told"
+    parties = homes().parties
+    caddis.open_events(
+        events, parties.ann, parties.directory, topic="homes", report_dir=told
+    ).count()
+    assert not told.exists()
+    index = tmp_path / "index"
+    caddis.match(events, sealed_wheres(), sealed=True, index_dir=index).count()
+    assert not list(index.rglob("sealed"))
 
 
 def test_refused_events_are_told_and_stop_nobody(spark: SparkSession):

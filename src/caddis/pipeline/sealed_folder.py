@@ -24,15 +24,14 @@ KEPT_REFUSED = 10_000
 class Sealed:
     """What sealed events are checked by, and where it is told what was refused.
 
+    folder: a SealedFolder; None if nobody reads it, then workers warn of refused events.
     directory: the file of a directory, read anew by each task; None to check nothing but sizes.
     authority: the fingerprint of who must have signed it.
-    reported: whether somebody reads the folder; if not, a worker warns of refused events.
     """
 
-    folder: str
+    folder: str | None
     directory: str | None
     authority: str | None
-    reported: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,12 @@ from caddis.pipeline.sealed_reports import EVENTS
 class Ledger:
     """Counts, and the first refused events.
 
-    reported: whether somebody reads the folder; if not, `finish` warns of refused events.
+    folder: where they are told; if nobody wants to know, None, and `finish` warns of refused
+        events. A worker need not see any folder then.
     """
 
-    def __init__(self, folder: str, *, reported: bool) -> None:
-        self._folder, self._reported = SealedFolder(Path(folder)), reported
+    def __init__(self, folder: str | None) -> None:
+        self._folder = None if folder is None else SealedFolder(Path(folder))
         self._counts: Counter[str] = Counter()
         self._refused: list[RefusedEvent] = []
 
@@ -42,9 +43,10 @@ class Ledger:
                 self._refused.append(RefusedEvent(one.event_id, publisher, kind, str(one.error)))
 
     def finish(self) -> None:
-        """Add all to the folder."""
-        self._folder.add(self._counts, self._refused)
-        if self._refused and not self._reported:
+        """Add all to the folder, or warn."""
+        if self._folder is not None:
+            self._folder.add(self._counts, self._refused)
+        elif self._refused:
             first = self._refused[0]
             warnings.warn(
                 f"sealed events were refused, such as {first.event_id!r} ({first.error}: "

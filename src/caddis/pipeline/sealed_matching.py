@@ -91,20 +91,22 @@ def sealed_means(
     follow: bool,
     report: SealedReport | None,
 ) -> Sealed:
-    """A folder for the workers, and the directory in it or beside it."""
+    """What the workers are told in, and the directory; a folder only if something is in it."""
     from caddis.confidential.directory import Directory
     from caddis.confidential.warming import warm_up
 
     warm_up()
     path = store.path / "sealed" / uuid4().hex
-    path.mkdir(parents=True)
-    if not follow:
-        # A stream may outlive this process, if that is a client of Spark Connect.
-        atexit.register(shutil.rmtree, path, ignore_errors=True)
+    if report is not None or isinstance(directory, Directory):
+        path.mkdir(parents=True)
+        if not follow:
+            # A stream may outlive this process, if that is a client of Spark Connect.
+            atexit.register(shutil.rmtree, path, ignore_errors=True)
     if report is not None:
         report.attach(SealedFolder(path))
+    folder = None if report is None else str(path)
     if directory is None:
-        return Sealed(str(path), None, None, report is not None)
+        return Sealed(folder, None, None)
     if isinstance(directory, Directory):
         directory.verify()
         directory.write(path / DIRECTORY)
@@ -112,4 +114,4 @@ def sealed_means(
     else:
         found = Path(directory).absolute()
         authority = Directory.read(found).fingerprint
-    return Sealed(str(path), str(found), authority, report is not None)
+    return Sealed(folder, str(found), authority)

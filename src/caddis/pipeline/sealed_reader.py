@@ -29,7 +29,7 @@ class SealedReader:
     def __init__(self, store: StoreReader, sealed: Sealed) -> None:
         self._store, self._sealed = store, sealed
         self._gate: Gate | None = None
-        self._ledger = Ledger(sealed.folder, reported=sealed.reported)
+        self._ledger = Ledger(sealed.folder)
 
     def begin(self, version: str | None) -> None:
         """Turn to a version, or to the current one, and to the directory as it is now."""

@@ -7,10 +7,13 @@ import pyarrow as pa
 from caddis.pipeline.sealed_folder import SealedFolder
 
 EVENTS, INSPECTED, TESTS, PRODUCTS = "events", "inspected", "tests", "products"
+OTHER_TOPICS = "events of other topics"
+COUNTED = {EVENTS, INSPECTED, TESTS, PRODUCTS, OTHER_TOPICS}
+"""What is counted beside kinds of errors."""
 
 
 class SealedReport:
-    """Pass one to `match` as `report`, and read it when a job has run.
+    """Pass one to `match` or `open_events` as `report`, and read it when a job has run.
 
     It adds up over all jobs and micro-batches of that match, and counts a task when it ends.
     """
@@ -24,8 +27,13 @@ class SealedReport:
 
     @property
     def events(self) -> int:
-        """Sealed events that arrived."""
+        """Sealed events that arrived; of those that `open_events` reads, its topic's."""
         return self._counts.get(EVENTS, 0)
+
+    @property
+    def other_topics(self) -> int:
+        """Events that `open_events` left alone since they say they are of another topic."""
+        return self._counts.get(OTHER_TOPICS, 0)
 
     @property
     def inspected(self) -> int:
@@ -45,8 +53,7 @@ class SealedReport:
     @property
     def refusals(self) -> dict[str, int]:
         """By kind of error, such as TamperedEvent: how many events were refused for it."""
-        counted = {EVENTS, INSPECTED, TESTS, PRODUCTS}
-        return {name: count for name, count in self._counts.items() if name not in counted}
+        return {name: count for name, count in self._counts.items() if name not in COUNTED}
 
     @property
     def refused(self) -> pa.Table:

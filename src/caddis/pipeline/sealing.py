@@ -11,8 +11,10 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -24,19 +26,21 @@ from caddis.confidential.entitlements import Role
 from caddis.confidential.identities import Identity
 from caddis.confidential.key_rings import KeyRing
 from caddis.confidential.opening import Opener
-from caddis.confidential.sealed_events import sealed_schema
 from caddis.confidential.sealing import EventSealer
 from caddis.confidential.secret_keys import MatchingKey, PublisherKeys, SealingKey
 from caddis.errors import EventError
+from caddis.language.columns import is_array
 from caddis.pipeline.schemas import arrow_schema, plainly_named, session_timezone
 from caddis.pipeline.sealed_folder import SealedFolder
 from caddis.pipeline.sealed_ledger import Ledger
 from caddis.pipeline.sealed_matching import sealed_columns
-from caddis.pipeline.sealed_reports import SealedReport
+from caddis.pipeline.sealed_reports import OTHER_TOPICS, SealedReport
 from caddis.pipeline.shared_files import new_folder
 from caddis.pipeline.worker import joined
 
-EVENT_ID = "event_id"
+EVENT_ID, SEALED_ID = "event_id", "sealed_id"
+NUMBERED = ("publisher", "epoch", "run", "number")
+"""What no two events of a topic have in common."""
 
 
 def seal_events(
@@ -51,18 +55,11 @@ def seal_events(
     event_key: a column of strings or whole numbers, which everybody may read.
     compressed: whether filters are sent in their shorter form.
     """
-    if event_key not in events.columns:
-        names = ", ".join(events.columns)
-        raise EventError(f"events have no column {event_key!r} for their key; they have {names}")
-    unknown = set(events.columns) - set(keys.design.schema.names) - {event_key}
-    if unknown:
-        raise EventError(
-            f"topic {keys.design.topic!r} has no column {min(unknown)!r}: it would be lost; select "
-            f"what is to be sealed of {', '.join(keys.design.schema.names)}"
-        )
-    given = arrow_schema(events.schema, session_timezone(events))
-    id_type = given.field(event_key).type
-    schema = sealed_schema(pa.int64() if pa.types.is_integer(id_type) else id_type)
+    _check_columns(events, keys.design, event_key)
+    check_timezone(events, keys.design)
+    # Sealing no event at all finds what is wrong with the columns, here and not on a worker.
+    none = pa.RecordBatch.from_pylist([], arrow_schema(events.schema, keys.design.timezone))
+    schema = EventSealer(keys, randomness=os.urandom).seal(none, event_key).schema
     operator = SealOperator(
         tuple(events.columns),
         event_key,
@@ -74,6 +71,42 @@ def seal_events(
         keys.signing.private_bytes_raw(),
     )
     return plainly_named(events, operator.columns).mapInArrow(operator, from_arrow_schema(schema))
+
+
+def _check_columns(events: DataFrame, design: TopicDesign, event_key: str) -> None:
+    """Refuse columns of which something would be lost, and the lack of those that must be."""
+    names, known = events.columns, design.schema.names
+    if event_key not in names:
+        raise EventError(
+            f"events have no column {event_key!r} for their key; they have {', '.join(names)}"
+        )
+    unknown = set(names) - set(known) - {event_key}
+    if unknown:
+        raise EventError(
+            f"topic {design.topic!r} has no column {min(unknown)!r}: it would be lost; select "
+            f"what is to be sealed of {', '.join(known)}"
+        )
+    readable = arrow_schema(events.schema, design.timezone).names
+    for name in names:
+        if name not in readable:
+            found = events.schema[name].dataType.simpleString()
+            raise EventError(f"column {name!r} is {found}, which cannot be sealed")
+    for one in design.schema:
+        if not one.nullable and one.name not in names:
+            raise EventError(
+                f"events have no column {one.name!r}, which is NOT NULL in topic "
+                f"{design.topic!r}; they have {', '.join(names)}"
+            )
+
+
+def check_timezone(events: DataFrame, design: TopicDesign) -> None:
+    """Sealed and plain matching must mean the same by a date or a time without a time zone."""
+    timezone = session_timezone(events)
+    if timezone != design.timezone:
+        raise EventError(
+            f"topic {design.topic!r} reads dates and times in {design.timezone}, this session in "
+            f"{timezone}; set spark.sql.session.timeZone"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +137,23 @@ def open_events(
     directory: Directory,
     *,
     topic: str,
+    sealed_id: str = SEALED_ID,
     report: SealedReport | None = None,
     report_dir: str | PathLike[str] | None = None,
 ) -> DataFrame:
     """The events of one topic as they were published, of sealed ones, batch or streaming.
 
     Each is checked as its reader must: who signed it, in which epoch, whether it was changed, and
-    whether it came before in the same task; a replay that lands in another task is not noticed,
-    as an `Inbox` in one place would. What is refused is told in the report, and stops nobody.
+    whether it came before in the same task. What is refused is told in the report, and stops
+    nobody. A replay that lands in another task is not noticed, as an `Inbox` in one place would;
+    dropping duplicates of `sealed_id` drops those within a batch.
 
     ring: a subscriber's keys; those of the topic travel to the workers.
-    report_dir: a folder that all workers see; by default a temporary one.
+    sealed_id: a name for the column that tells all events apart, made of the publisher and its
+        numbers of epoch, run and event. Two publishers may use one event_id: so match with
+        event_key="sealed_id".
+    report_dir: a folder that all workers see; by default a temporary one. Without a report there
+        is none, and workers warn of what they refuse.
     """
     columns = sealed_columns(events, EVENT_ID, directory)
     epochs = ring.epochs(topic, "subscriber")
@@ -124,14 +163,18 @@ def open_events(
         epoch: Material(one.design, one.matching.secret, one.content.secret)
         for epoch, one in keys.items()
     }
-    folder = new_folder(report_dir)
+    check_timezone(events, design)
+    if sealed_id in {EVENT_ID, *design.schema.names}:
+        raise EventError(
+            f"topic {topic!r} has a column {sealed_id!r} itself; give sealed_id another name"
+        )
+    folder = None
     if report is not None:
-        report.attach(SealedFolder(folder))
-    event_id = arrow_schema(events.schema, "UTC").field(EVENT_ID)
-    operator = OpenOperator(
-        columns, topic, ring.name, materials, directory, str(folder), report is not None
-    )
-    schema = _opened_schema(design, event_id.with_nullable(False))
+        folder = str(new_folder(report_dir))
+        report.attach(SealedFolder(Path(folder)))
+    id_type = arrow_schema(events.schema, "UTC").field(EVENT_ID).type
+    operator = OpenOperator(columns, topic, sealed_id, ring.name, materials, directory, folder)
+    schema = _opened_schema(design, id_type, sealed_id)
     spark_schema = from_arrow_schema(schema, prefer_timestamp_ntz=True)
     return plainly_named(events, columns).mapInArrow(operator, spark_schema)
 
@@ -142,24 +185,27 @@ class OpenOperator:
 
     columns: tuple[str, ...]
     topic: str
+    sealed_id: str
     name: str
     materials: Mapping[int, Material] = field(repr=False)
     directory: Directory = field(repr=False)
-    folder: str
-    reported: bool
+    folder: str | None
+    """Where it is told what was refused, if somebody wants to know."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The opened events of one task."""
         opener = Opener(self._ring(), self.directory)
-        ledger = Ledger(self.folder, reported=self.reported)
+        ledger = Ledger(self.folder)
         for arrived in joined(batches):
             batch = arrived.rename_columns(list(self.columns))
-            mine = batch.filter(pa.compute.equal(batch.column("topic"), self.topic))
+            others = pc.fill_null(pc.not_equal(batch.column("topic"), self.topic), False)
+            mine = batch.filter(pc.invert(others))
             opened = opener.open(mine)
+            ledger.count(OTHER_TOPICS, batch.num_rows - mine.num_rows)
             ledger.tell(mine, opened.refused)
             if self.topic in opened.events:
                 rows, events = opened.events[self.topic]
-                yield _with_ids(events, mine.column(EVENT_ID).take(pa.array(rows)))
+                yield _with_ids(events, mine.take(pa.array(rows)), self.sealed_id)
         ledger.finish()
 
     def _ring(self) -> KeyRing:
@@ -171,14 +217,29 @@ class OpenOperator:
         return KeyRing(identity, self.directory.version, self.directory.authority, keys)
 
 
-def _opened_schema(design: TopicDesign, event_id: pa.Field) -> pa.Schema:
-    """The design's columns, behind the id unless that is one of them."""
-    own = [field for field in design.schema if field.name != EVENT_ID]
-    return pa.schema([event_id, *own])
+def _opened_schema(design: TopicDesign, id_type: pa.DataType, sealed_id: str) -> pa.Schema:
+    """The design's columns, behind the ids. Whoever has a key can seal nulls, so all may be null:
+    Spark does not look, and would follow a pointer that leads nowhere.
+    """
+    own = [pa.field(one.name, _nullable(one.type)) for one in design.schema if one.name != EVENT_ID]
+    return pa.schema([(EVENT_ID, id_type), (sealed_id, pa.string()), *own])
 
 
-def _with_ids(events: pa.RecordBatch, ids: pa.Array) -> pa.RecordBatch:
+def _nullable(type_: pa.DataType) -> pa.DataType:
+    """The same type, in which everything within may be null, but for the keys of maps."""
+    if pa.types.is_struct(type_):
+        return pa.struct([(one.name, _nullable(one.type)) for one in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(_nullable(type_.key_type), _nullable(type_.item_type))
+    if is_array(type_):
+        return pa.list_(_nullable(type_.value_type))
+    return type_
+
+
+def _with_ids(events: pa.RecordBatch, sealed: pa.RecordBatch, sealed_id: str) -> pa.RecordBatch:
+    """Opened events behind their ids; `sealed` are the same ones before."""
+    parts = [sealed.column(name).cast(pa.string()) for name in NUMBERED]
+    ids = [sealed.column(EVENT_ID), pc.binary_join_element_wise(*parts, "/")]
     own = [name for name in events.schema.names if name != EVENT_ID]
-    return pa.RecordBatch.from_arrays(
-        [ids, *(events.column(name) for name in own)], [EVENT_ID, *own]
-    )
+    columns = [*ids, *(events.column(name) for name in own)]
+    return pa.RecordBatch.from_arrays(columns, [EVENT_ID, sealed_id, *own])
