@@ -20,7 +20,7 @@ from caddis.cli.sealed_demo_attacks import ATTACKS, with_attacks
 from caddis.cli.sealed_demo_parties import SUBSCRIBERS, Town, make_up, settle
 from caddis.cli.sealed_demo_summary import BrokerTold, DemoSummary, Received, Stolen
 from caddis.cli.sealed_files import write_table
-from caddis.cli.sealed_matching import SealedMatchSummary
+from caddis.cli.sealed_matching import NO_ID, REPEATED, SealedMatchSummary, each_id_once
 from caddis.confidential.authority import Authority
 from caddis.confidential.authority_files import change_authority, read_authority
 from caddis.confidential.directory import Directory
@@ -500,6 +500,20 @@ def test_the_demo_s_end_says_what_is_equal_and_what_is_not():
     assert "one for 50 pairs" in said
     assert "not of this epoch" in said
     assert max(map(len, said.splitlines())) <= 80
+
+
+def test_001_of_two_subscribers_is_used_once_and_reported_once():
+    ids, wheres = ["001", "7", "001", None, "001"], ["a", "b", "c", "d", "e"]
+    chunks = [pa.table({"subscription_id": ids[:2], "where": wheres[:2]})]
+    chunks += [pa.table({"subscription_id": ids[2:], "where": wheres[2:]})]
+    usable, invalid = each_id_once(pa.concat_tables(chunks))
+    assert usable["where"].to_pylist() == ["a", "b"]
+    assert invalid == [("001", REPEATED), (None, NO_ID), ("001", REPEATED)]
+
+
+def test_of_no_subscriptions_each_id_is_there_once():
+    none = pa.schema([("subscription_id", pa.string()), ("where", pa.string())]).empty_table()
+    assert each_id_once(none) == (none, [])
 
 
 def test_a_broker_s_end_counts_refusals_by_reason(tmp_path):

@@ -66,9 +66,12 @@ def test_the_commands_of_the_page_give_what_plain_matching_finds(caddis, page):
     again = ["sealed", "match", "sealed.parquet", "--subscriptions", str(wishes), "--json"]
     refused = caddis(*again, "--out", "none")
     assert "subscription 4: this is no sealed subscription" in refused.stderr
+    wishes.write_text(wishes.read_text() + "4,sealed:BBBB\n")
     told = json.loads(caddis(*again, "--out", "none", "--on-invalid", "report").stdout)
     assert told["refused"] == dict.fromkeys(ATTACKS, 1)
-    assert (told["events"], told["invalid"], told["matches"]) == (7, 1, 0)
+    assert (told["events"], told["invalid"], told["matches"]) == (7, 2, 0)
+    invalid = [json.loads(line) for line in Path("none/_invalid.jsonl").read_text().splitlines()]
+    assert [one["error"] for one in invalid if "more than once" in one["error"]]
     reasons = [json.loads(line) for line in Path("none/_refused.jsonl").read_text().splitlines()]
     assert {one["error"] for one in reasons} == set(ATTACKS)
 

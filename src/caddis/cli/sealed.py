@@ -177,9 +177,10 @@ def match(
     """Match sealed events, as a broker without any key.
 
     Writes rows (event_id, subscription_id): all true matches, and maybe some
-    more that subscribers will drop. Events that are not genuine, not of an
-    accepted epoch or here for the second time are refused, each with its
-    reason, and the others go on.
+    more that subscribers will drop. Events that are not genuine or not of an
+    accepted epoch are refused, each with its reason, and the others go on. So
+    are those that come twice in one task of Spark; one that comes again in
+    another task, only [bold]caddis sealed open[/bold] notices.
     """
 
     def work(job: Job) -> Result:

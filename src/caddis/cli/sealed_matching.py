@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from rich.console import Console
 
 from caddis.cli.java import require_java
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from caddis.pipeline.files import DataFrame, SparkSession
 
 REFUSED = "_refused.jsonl"
+
+REPEATED = "its subscription_id occurs more than once; the first one is used"
+NO_ID = "its subscription_id is null"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +220,25 @@ def _compiled(
         step.done = "Sealed subscriptions compiled"
         if order.on_invalid == "raise":
             return match(events, subscriptions, **settings), []
-        found = match(events, subscriptions, on_invalid="report", **settings)
+        usable, invalid = each_id_once(subscriptions)
+        found = match(events, usable, on_invalid="report", **settings)
         rows = found.invalid.collect()
-        step.done = f"Sealed subscriptions compiled, {len(rows):,} of them invalid"
-    return found.matches, [(row["subscription_id"], row["error"]) for row in rows]
+        invalid += [(row["subscription_id"], row["error"]) for row in rows]
+        step.done = f"Sealed subscriptions compiled, {len(invalid):,} of them invalid"
+    return found.matches, invalid
+
+
+def each_id_once(subscriptions: pa.Table) -> tuple[pa.Table, list[tuple[object, str]]]:
+    """The first subscription of each id; the others, and those without an id, and why not.
+
+    Subscribers choose their ids by themselves, so one of them must not stop those of all others.
+    """
+    ids = subscriptions["subscription_id"].combine_chunks()
+    rows = pa.table({"id": ids, "row": np.arange(len(ids))})
+    first = rows.group_by("id").aggregate([("row", "min")])["row_min"]
+    usable = pc.and_(pc.is_valid(ids), pc.is_in(rows["row"].combine_chunks(), first))
+    invalid = [
+        (one, REPEATED if one is not None else NO_ID)
+        for one in ids.filter(pc.invert(usable)).to_pylist()
+    ]
+    return subscriptions.filter(usable), invalid
