@@ -5,6 +5,7 @@ matching and no more; and what it refuses.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -17,6 +18,7 @@ from caddis.confidential.design import SCHEMES, Scheme
 from caddis.confidential.gate import Gate, Refusal
 from caddis.confidential.key_rings import KeyRing
 from caddis.confidential.matcher import SealedMatcher, SealedMatches
+from caddis.confidential.sealed_matches import joined
 from caddis.confidential.sealed_subscriptions import as_text, pack, unpack_all
 from caddis.confidential.sealing import EventSealer, SubscriptionSealer
 from caddis.errors import (
@@ -109,10 +111,48 @@ def test_a_sample_changes_what_is_inspected_and_nothing_else():
 def test_more_rows_than_fit_into_one_slice_are_matched_alike(monkeypatch: pytest.MonkeyPatch):
     table, events = sealed_wheres("aspe"), sealed_events("aspe")
     whole = pairs(SealedMatcher.compile(table).match(events))
-    monkeypatch.setattr("caddis.confidential.matcher.ROWS_AT_A_TIME", 4)
+    monkeypatch.setattr("caddis.confidential.clause_search.ROWS_AT_A_TIME", 4)
     monkeypatch.setattr("caddis.confidential.clause_groups.PAIRS_AT_A_TIME", 5)
     for prefilter in SIFTINGS:
         assert pairs(SealedMatcher.compile(table, prefilter=prefilter).match(events)) == whole
+
+
+LOOSE = [*["city IS NULL"] * 20, *["city IS NOT NULL"] * 20, "price > 15 OR city IS NULL", *WHERES]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_of_thousands_of_clauses_that_nothing_tests_no_slice_has_all_pairs(
+    scheme: Scheme, monkeypatch: pytest.MonkeyPatch
+):
+    many = pa.concat_batches([EVENTS] * 4)
+    table, events = homes(scheme).seal(LOOSE), homes(scheme).publish(many)
+    events = changed(events, 9, "filter", b"")
+    matcher = SealedMatcher.compile(table)
+    whole = matcher.match(events)
+    monkeypatch.setattr("caddis.confidential.clause_search.PAIRS_IN_A_SLICE", 64)
+    monkeypatch.setattr("caddis.confidential.clause_search.FIRST_ROWS", 1)
+    slices = list(matcher.match_in_slices(events))
+    assert max(len(one.rows) for one in slices) <= 2 * 64
+    assert sum(one.report.events for one in slices) == many.num_rows
+    assert [one.row for some in slices for one in some.refused] == [9]
+    some = [one.rows for one in slices if len(one.rows)]
+    assert all(low[-1] < high[0] for low, high in pairwise(some))
+    expected = {pair for pair in plain_pairs(events, table) if pair[0] != 9}
+    again = matcher.match(events)
+    for found in (whole, again, joined(slices, many.num_rows)):
+        assert pairs(found) == expected
+        assert found.report == whole.report
+        assert [(one.row, str(one.error)) for one in found.refused] == [
+            (one.row, str(one.error)) for one in whole.refused
+        ]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_what_is_true_of_every_event_takes_no_products(scheme: Scheme):
+    matcher = SealedMatcher.compile(homes(scheme).seal(["city IS NULL", "TRUE"] * 3))
+    matches = matcher.match(sealed_events(scheme))
+    assert pairs(matches) == {(row, link) for row in range(len(EVENTS)) for link in range(6)}
+    assert (matches.report.tests, matches.report.products) == (6 * len(EVENTS), 0)
 
 
 def test_only_what_is_of_the_same_topic_and_epoch_is_compared():

@@ -1,7 +1,8 @@
 """The sealed clauses of one topic and epoch, and how events find those that they may satisfy.
 
     clause c     tokens[token_starts[c]:token_starts[c + 1]], vectors likewise; leads to links[c]
-    0..unsifted  the default list: clauses whose filter is empty, and so is in every event's
+    0..unsifted  the default list: clauses whose filter is empty, and so is in every event's;
+                 those without tokens and vectors come first
     from there   clauses that the prefilter sifts
 
 An event that passes the filter of a clause is tested: it must have the clause's tokens, and its
@@ -67,7 +68,8 @@ class ClauseGroup:
     ) -> ClauseGroup:
         """From unpacked clauses; links: by clause of the block."""
         empty = ~block.filters.any(axis=1)
-        order = np.argsort(~empty, kind="stable")
+        tests = np.diff(block.token_starts) + np.diff(block.vector_starts)
+        order = np.lexsort((tests > 0, ~empty))
         token_starts, tokens = gathered(block.token_starts, block.tokens, order)
         places, vector_starts = members_of(block.vector_starts, order)
         vectors = block.vectors[places]
@@ -94,6 +96,15 @@ class ClauseGroup:
         return int(self.vectors.shape[1])
 
     @property
+    def untested(self) -> int:
+        """How many of the first clauses every event satisfies: nothing of them is tested."""
+        if self.late is not None:
+            return 0
+        starts = self.token_starts, self.vector_starts
+        ends = (np.searchsorted(one, 0, "right") for one in starts)
+        return min(self.unsifted, *(int(end) - 1 for end in ends))
+
+    @property
     def arrays(self) -> list[Anys]:
         """Of the group and its prefilter."""
         own: list[Anys] = [self.links, self.token_starts, self.tokens, self.vector_starts]
@@ -114,32 +125,39 @@ class ClauseGroup:
 
     def _unsifted(self, parts: EventParts) -> Found:
         """The default list, in slices of rows for which all pairs fit into memory."""
-        count, rows = self.unsifted, len(parts.rows)
+        count, untested, rows = self.unsifted, self.untested, len(parts.rows)
         if not count or not rows:
             return NOTHING_FOUND
+        found = [every_pair(parts.rows, self.links[:untested])]
+        products = 0
         step = max(1, PAIRS_AT_A_TIME // count)
         by_tokens = self.token_starts[count] > 0
         find = self._all_by_tokens if by_tokens else self._all_by_vectors
-        found = [find(parts, begin, min(begin + step, rows)) for begin in range(0, rows, step)]
-        pairs, products = np.concatenate([one for one, _ in found]), sum(n for _, n in found)
-        return Found(self._leading(parts, pairs), rows * count, rows * count, products)
+        for begin in range(0, rows if untested < count else 0, step):
+            pairs, taken = find(parts, untested, begin, min(begin + step, rows))
+            found.append(self._leading(parts, pairs))
+            products += taken
+        return Found(_concatenated(found), rows * count, rows * count, products)
 
-    def _all_by_tokens(self, parts: EventParts, begin: int, end: int) -> tuple[Int32s, int]:
+    def _all_by_tokens(
+        self, parts: EventParts, first: int, begin: int, end: int
+    ) -> tuple[Int32s, int]:
         pairs = pairs_with_tokens(
-            self.token_starts[: self.unsifted + 1],
+            self.token_starts[first : self.unsifted + 1],
             self.tokens,
             parts.token_starts[begin : end + 1],
             parts.tokens,
         )
-        rows, clauses = pairs[:, 0] + np.int32(begin), np.ascontiguousarray(pairs[:, 1])
-        return self._fulfilled(parts, rows, clauses)
+        return self._fulfilled(parts, pairs[:, 0] + np.int32(begin), pairs[:, 1] + np.int32(first))
 
-    def _all_by_vectors(self, parts: EventParts, begin: int, end: int) -> tuple[Int32s, int]:
-        starts = self.vector_starts[: self.unsifted + 1]
+    def _all_by_vectors(
+        self, parts: EventParts, first: int, begin: int, end: int
+    ) -> tuple[Int32s, int]:
+        starts = self.vector_starts[first : self.unsifted + 1]
         points = parts.points[begin:end]
         holds = decide_all(self.vectors[: starts[-1]], starts, points, tolerance(self.dimensions))
         rows, clauses = np.nonzero(holds)
-        pairs = np.stack([rows + begin, clauses], axis=1).astype(np.int32)
+        pairs = np.stack([rows + begin, clauses + first], axis=1).astype(np.int32)
         return pairs, int(starts[-1]) * len(points)
 
     def _tested(self, parts: EventParts, rows: Int32s, clauses: Int32s) -> tuple[Int32s, int]:
@@ -178,13 +196,30 @@ NOTHING_FOUND = Found(np.zeros((0, 2), np.int32), 0, 0, 0)
 
 def total(found: Sequence[Found]) -> Found:
     """All that was found, and all that it took."""
-    pairs = np.concatenate([NOTHING_FOUND.pairs, *(one.pairs for one in found)])
     return Found(
-        pairs,
+        _concatenated([one.pairs for one in found]),
         sum(one.inspected for one in found),
         sum(one.tests for one in found),
         sum(one.products for one in found),
     )
+
+
+def every_pair(rows: Int32s, links: Int32s) -> Int32s:
+    """Each row with each link.
+
+    >>> every_pair(np.array([4, 7], np.int32), np.array([1, 0], np.int32)).tolist()
+    [[4, 1], [4, 0], [7, 1], [7, 0]]
+    """
+    pairs = np.empty((len(rows), len(links), 2), np.int32)
+    pairs[:, :, 0] = rows[:, None]
+    pairs[:, :, 1] = links
+    return pairs.reshape(-1, 2)
+
+
+def _concatenated(pairs: Sequence[Int32s]) -> Int32s:
+    """All pairs; they are not copied if one array has them all."""
+    some = [one for one in pairs if len(one)]
+    return some[0] if len(some) == 1 else np.concatenate([NOTHING_FOUND.pairs, *some])
 
 
 def _sieve(filters: Words, sifting: Sifting, sample: Words | None) -> Prefilter | PaperLists | None:

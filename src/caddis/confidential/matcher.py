@@ -10,15 +10,14 @@ the subscriber opens what it gets and decides for itself. Nothing here needs a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Bools, Int32s
+from caddis.arrays import Int32s
 from caddis.confidential import storage
 from caddis.confidential.broker_clauses import leading_blocks
 from caddis.confidential.clause_blocks import (
@@ -27,59 +26,30 @@ from caddis.confidential.clause_blocks import (
     sizes_of,
     usable_blocks,
 )
-from caddis.confidential.clause_groups import ClauseGroup, Found, Sifting, total
+from caddis.confidential.clause_groups import ClauseGroup, Sifting
+from caddis.confidential.clause_search import ClauseSearch
 from caddis.confidential.directory import Directory
-from caddis.confidential.event_parts import (
-    COMPARED,
-    Key,
-    by_key,
-    checked,
-    parts_of,
-    without_key,
-)
+from caddis.confidential.event_parts import COMPARED, checked
 from caddis.confidential.gate import Admission, Gate, Refusal
+from caddis.confidential.sealed_matches import (
+    SealedCandidates,
+    SealedMatches,
+    SealedMatchReport,
+    joined,
+)
 from caddis.errors import (
     InvalidSubscriptions,
     SubscriptionError,
     TruncatedEvent,
 )
 from caddis.language import ClauseTable, Column
-from caddis.matching import Candidates, Matches, Needs, OnInvalid, Report
-from caddis.matching.decide_kernels import in_row_order
+from caddis.matching import Needs, OnInvalid
 from caddis.matching.subscription_tables import checked_ids, named_errors
 
-ROWS_AT_A_TIME = 4096
+__all__ = ["OnRefused", "SealedCandidates", "SealedMatchReport", "SealedMatcher", "SealedMatches"]
 
 OnRefused = Callable[[tuple[Refusal, ...]], None]
 """Is told which events of a batch were refused, if any were."""
-
-
-@dataclass(frozen=True, slots=True)
-class SealedMatchReport(Report):
-    """What a match did; `candidates` are the pairs that passed the prefilter, as are `tests`."""
-
-    inspected: int
-    """(event, clause) pairs whose filters were compared, or that had none to compare."""
-    tests: int
-    """Pairs that passed the prefilter, each of which took an encrypted test."""
-    products: int
-    """Scalar products that the tests took."""
-
-
-@dataclass(frozen=True, slots=True)
-class SealedMatches(Matches):
-    """Pairs of row and link number, each once, rows ascending; and the events that were refused."""
-
-    report: SealedMatchReport
-    refused: tuple[Refusal, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SealedCandidates(Candidates):
-    """The same pairs, as those see them who ask for candidates."""
-
-    report: SealedMatchReport
-    refused: tuple[Refusal, ...]
 
 
 class SealedMatcher:
@@ -101,10 +71,7 @@ class SealedMatcher:
     ) -> None:
         self._groups = groups
         self._everything = everything
-        self._by_key: dict[Key, list[ClauseGroup]] = {}
-        for group in groups:
-            self._by_key.setdefault((group.topic, group.epoch), []).append(group)
-        self._several = _several(groups, everything, len(subscription_ids))
+        self._search = ClauseSearch(groups, everything, len(subscription_ids))
         self._gate, self._on_refused = gate, on_refused
         self._admitted: tuple[pa.RecordBatch, Directory, Admission] | None = None
         self.subscription_ids = subscription_ids
@@ -178,18 +145,40 @@ class SealedMatcher:
         directory: says how large the parts of events are; by default the gate's. Subscriptions of
             other sizes match nothing then, whoever made them up, and no event is refused for them.
         """
+        found = joined(self._slices(batch, directory), batch.num_rows)
+        self._tell(found.refused)
+        return found
+
+    def match_in_slices(
+        self, batch: pa.RecordBatch, directory: Directory | None = None
+    ) -> Iterator[SealedMatches]:
+        """The same, for who does not want to hold all pairs at once; one slice at least.
+
+        Rows ascend from slice to slice, but not those of the events that were refused.
+        """
+        for found in self._slices(batch, directory):
+            self._tell(found.refused)
+            yield found
+
+    def _slices(
+        self, batch: pa.RecordBatch, directory: Directory | None
+    ) -> Iterator[SealedMatches]:
         compared = checked(batch)
         admission = self._admit(batch)
         if directory is None and self._gate is not None:
             directory = self._gate.directory
-        found, problems = self._found(compared, admission.rows, directory)
-        refused = _by_row(admission.refused, _refusals(problems, batch))
+        refused = admission.refused
+        for one in self._search.slices(compared, admission.rows, directory):
+            refused += _refusals(one.problems, batch)
+            counts = one.inspected, one.tests, one.products
+            report = SealedMatchReport(one.events, len(one.rows), one.tests, 0, *counts)
+            by_row = tuple(sorted(refused, key=lambda refusal: refusal.row))
+            yield SealedMatches(one.rows, one.links, report, by_row)
+            refused = ()
+
+    def _tell(self, refused: tuple[Refusal, ...]) -> None:
         if refused and self._on_refused is not None:
             self._on_refused(refused)
-        rows, links = in_row_order(found.pairs, batch.num_rows, self._several)
-        counts = found.inspected, found.tests, found.products
-        report = SealedMatchReport(batch.num_rows, len(rows), found.tests, 0, *counts)
-        return SealedMatches(rows, links, report, refused)
 
     def candidates(self, batch: pa.RecordBatch) -> SealedCandidates:
         """The same: there is nothing that models could decide."""
@@ -208,37 +197,6 @@ class SealedMatcher:
         admission = self._gate.admit(batch)
         self._admitted = batch, directory, admission
         return admission
-
-    def _found(
-        self, batch: pa.RecordBatch, rows: Int32s, directory: Directory | None
-    ) -> tuple[Found, dict[int, str]]:
-        """Pairs of row and link, some more than once, and what is wrong with rows."""
-        problems = dict.fromkeys(without_key(batch, rows).tolist(), "its topic or epoch is missing")
-        found = []
-        for key, some in by_key(batch, rows):
-            groups = self._groups_of(key, directory)
-            for begin in range(0, len(some), ROWS_AT_A_TIME):
-                part, wrong = _slice(batch, groups, some[begin : begin + ROWS_AT_A_TIME])
-                found.append(part)
-                problems |= wrong
-        good = rows[~np.isin(rows, list(problems))] if problems else rows
-        found.append(self._of_everything(good))
-        return total(found), problems
-
-    def _groups_of(self, key: Key, directory: Directory | None) -> list[ClauseGroup]:
-        """The groups of a topic and epoch, of the right sizes if these are known."""
-        groups = self._by_key.get(key, [])
-        if directory is None or key[0] not in directory.topics:
-            return groups
-        outline = directory.topics[key[0]].outline
-        sizes = outline.bits, outline.dimensions
-        return [group for group in groups if (group.bits, group.dimensions) == sizes]
-
-    def _of_everything(self, rows: Int32s) -> Found:
-        """The links that every event satisfies."""
-        links = self._everything
-        pairs = np.stack([np.repeat(rows, len(links)), np.tile(links, len(rows))], axis=1)
-        return Found(pairs.astype(np.int32), 0, 0, 0)
 
     @property
     def columns(self) -> list[Column]:
@@ -273,33 +231,9 @@ class SealedMatcher:
         return cls(*storage.load(Path(folder)), gate=gate, on_refused=on_refused)
 
 
-def _slice(
-    batch: pa.RecordBatch, groups: list[ClauseGroup], rows: Int32s
-) -> tuple[Found, dict[int, str]]:
-    """What rows of one topic and epoch find; wrong is what fits no group."""
-    found, wrong = [], []
-    for group in groups:
-        parts, problems = parts_of(batch, rows, group.bits, group.dimensions)
-        found.append(group.find(parts))
-        wrong.append(problems)
-    everywhere = set(rows.tolist()).intersection(*wrong) if wrong else set()
-    return total(found), {row: wrong[0][row] for row in sorted(everywhere)}
-
-
-def _several(groups: tuple[ClauseGroup, ...], everything: Int32s, links: int) -> Bools:
-    """By link: whether several clauses lead to it; nothing if that is so of none."""
-    leading = np.concatenate([everything, *(group.links for group in groups)])
-    several = np.bincount(leading, minlength=links) > 1
-    return several if several.any() else np.zeros(0, bool)
-
-
 def _refusals(problems: Mapping[int, str], batch: pa.RecordBatch) -> tuple[Refusal, ...]:
     ids = batch.column("event_id") if "event_id" in batch.schema.names else None
     return tuple(
         Refusal(row, None if ids is None else ids[row].as_py(), TruncatedEvent(problem))
         for row, problem in problems.items()
     )
-
-
-def _by_row(*refused: tuple[Refusal, ...]) -> tuple[Refusal, ...]:
-    return tuple(sorted((one for some in refused for one in some), key=lambda one: one.row))

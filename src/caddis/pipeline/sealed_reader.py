@@ -6,6 +6,7 @@ a task that runs again refuses nothing that it admitted before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -15,7 +16,8 @@ import pyarrow as pa
 from caddis.arrays import Int32s
 from caddis.confidential.directory import Directory
 from caddis.confidential.gate import Admission, Gate, Refusal
-from caddis.confidential.matcher import SealedMatcher, SealedMatchReport
+from caddis.confidential.matcher import SealedMatcher
+from caddis.confidential.sealed_matches import SealedMatchReport
 from caddis.errors import TruncatedEvent
 from caddis.pipeline.sealed_folder import Sealed
 from caddis.pipeline.sealed_ledger import Ledger
@@ -38,25 +40,25 @@ class SealedReader:
             path = Path(self._sealed.directory)
             self._gate = Gate(Directory.read(path, self._sealed.authority))
 
-    def match(self, batch: pa.RecordBatch, keys: pa.Array) -> list[tuple[Int32s, pa.Array]]:
-        """Rows and the ids of the subscriptions they may match, segment by segment."""
+    def match(self, batch: pa.RecordBatch, keys: pa.Array) -> Iterator[tuple[Int32s, pa.Array]]:
+        """Rows and the ids of the subscriptions they may match, segment by segment, each in slices:
+        where clauses leave much to their subscribers, there are too many to hold at once.
+        """
         admission = self._admitted(batch, keys)
         refused = {one.row: one for one in admission.refused}
         whole = len(admission.rows) == batch.num_rows
         admitted = batch if whole else batch.take(pa.array(admission.rows))
         directory = None if self._gate is None else self._gate.directory
-        found = []
         for matcher, alive in self._store.parts:
-            matches = cast(SealedMatcher, matcher).match(admitted, directory)
-            for one in matches.refused:
-                row = int(admission.rows[one.row])
-                refused.setdefault(row, Refusal(row, one.event_id, one.error))
-            self._count(matches.report)
-            rows, ids = alive_pairs(matcher, alive, matches)
-            if len(rows):
-                found.append((admission.rows[rows], ids))
+            for matches in cast(SealedMatcher, matcher).match_in_slices(admitted, directory):
+                for one in matches.refused:
+                    row = int(admission.rows[one.row])
+                    refused.setdefault(row, Refusal(row, one.event_id, one.error))
+                self._count(matches.report)
+                rows, ids = alive_pairs(matcher, alive, matches)
+                if len(rows):
+                    yield admission.rows[rows], ids
         self._ledger.tell(batch, refused.values())
-        return found
 
     def finish(self) -> None:
         """Tell what was done and refused."""

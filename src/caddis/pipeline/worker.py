@@ -7,7 +7,7 @@ segments are mapped from files: nothing large is pickled, and nothing is loaded 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ BYTES_AT_A_TIME = 64 << 20
 
 MODEL_READERS = 8
 
-Matching = Callable[[pa.RecordBatch, pa.Array], list[tuple[Int32s, pa.Array]]]
+Matching = Callable[[pa.RecordBatch, pa.Array], Iterable[tuple[Int32s, pa.Array]]]
 """From a batch and its keys to rows and the ids of the subscriptions that they match."""
 
 
