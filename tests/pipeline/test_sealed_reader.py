@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pytest
 
 from caddis import SubscriptionStore
+from caddis.confidential.design import TopicDesign
 from caddis.confidential.sealed_subscriptions import as_text
 from caddis.errors import EventError, ModelError, SubscriptionTableError
 from caddis.models import concept
+from caddis.pipeline.folders import VersionFolder
 from caddis.pipeline.sealed_folder import Sealed, SealedFolder
 from caddis.pipeline.sealed_reports import SealedReport
 from caddis.pipeline.worker import MatchOperator
@@ -19,6 +22,7 @@ from tests.confidential.homes import (
     EVENTS,
     SCHEMA,
     WHERES,
+    Homes,
     Pairs,
     changed,
     homes,
@@ -26,7 +30,7 @@ from tests.confidential.homes import (
     sealed_events,
     sealed_wheres,
 )
-from tests.confidential.sealed_workloads import subscriptions
+from tests.confidential.sealed_workloads import Parties, subscriptions
 
 
 @pytest.fixture
@@ -129,6 +133,35 @@ def test_a_store_of_sealed_subscriptions_grows_and_shrinks(store: SubscriptionSt
     wanted = {(row, link) for row, link in plainly(WHERES) if link != 6}
     assert wanted <= found
     assert not [pair for pair in found if pair[1] in (6, 7)]
+
+
+def of_other_sizes(number: int) -> pa.Table:
+    """A subscription of a design that somebody made up."""
+    design = TopicDesign.of("homes", SCHEMA, scheme="tokens", padding=4)
+    table = Homes("homes", Parties.on([design], Random(9))).seal(["TRUE"])
+    return table.set_column(0, "subscription_id", pa.array([number]))
+
+
+def test_a_subscription_of_made_up_sizes_does_not_stop_those_that_come_later(
+    store: SubscriptionStore,
+):
+    store.add(of_other_sizes(99))
+    for part in parts(sealed_wheres()):
+        store.add(part)
+    assert len(store) == len(WHERES) + 1
+    assert len(VersionFolder(store.path).current().segments) < 5, "the others are merged"
+    assert plainly(WHERES) <= ran(operator(store, checked=True), sealed_events())
+    assert refusals(store) == {}
+
+
+def test_a_directory_refuses_what_has_other_sizes(store: SubscriptionStore, tmp_path: Path):
+    both = pa.concat_tables([of_other_sizes(99), homes().seal(["TRUE"])])
+    errors = store.add(both, on_invalid="report", directory=homes().directory)
+    assert [error.subscription_id for error in errors] == [99]
+    assert store.subscriptions()["subscription_id"].to_pylist() == [0]
+    plain = SubscriptionStore.create(tmp_path / "plain", SCHEMA)
+    with pytest.raises(SubscriptionTableError, match="a directory tells about sealed"):
+        plain.add(subscriptions(WHERES), directory=homes().directory)
 
 
 def test_texts_are_kept_as_bytes(store: SubscriptionStore):

@@ -35,6 +35,7 @@ from tests.confidential.homes import (
     sealed_wheres,
 )
 from tests.confidential.sealed_workloads import Parties, subscriptions
+from tests.pipeline.test_sealed_reader import of_other_sizes
 from tests.spark.test_streaming import run
 
 COPIES = 20
@@ -422,6 +423,24 @@ def test_what_does_not_fit_is_refused_at_once(
     store = SubscriptionStore.create(tmp_path / "sealed", sealed=True)
     with pytest.raises(SubscriptionTableError, match="are sealed; match them with sealed=True"):
         caddis.match(plain, store)
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_a_tie_of_sizes_is_decided_by_the_directory(
+    spark: SparkSession, tmp_path: Path, as_file: bool
+):
+    """One subscription of made-up sizes came before the only genuine one."""
+    table = pa.concat_tables([of_other_sizes(99), homes().seal(["TRUE"])])
+    homes().directory.write(tmp_path / "directory.json")
+    result = caddis.match(
+        spark.createDataFrame(pa.Table.from_batches([homes().publish()]), COLUMNS),
+        table,
+        sealed=True,
+        directory=tmp_path / "directory.json" if as_file else homes().directory,
+        on_invalid="report",
+    )
+    assert [row.subscription_id for row in result.invalid.collect()] == [99]
+    assert pairs(result.matches) == {(row, 0) for row in range(len(EVENTS))}
 
 
 def test_bad_subscriptions_are_reported_beside_the_matches(events: DataFrame):

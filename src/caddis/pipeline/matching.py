@@ -40,6 +40,7 @@ from caddis.pipeline.sealed_folder import Sealed
 from caddis.pipeline.sealed_matching import (
     DirectoryOrPath,
     check_kind,
+    read_directory,
     sealed_columns,
     sealed_means,
 )
@@ -128,13 +129,16 @@ def match(
     report: what the models did, once a job has run; a SealedReport tells what was refused of
         sealed events.
     sealed: whether events and subscriptions are sealed. Workers need no key: what they find is
-        what the plain subscriptions match and a little more, which the subscriber's own check
-        drops when it opens the events. No model can read sealed events.
+        what the plain subscriptions match and more, which the subscriber's own check drops when
+        it opens the events. It is little more where clauses ask for equality and ranges, and much
+        where nothing else narrows them than LIKE on texts without an order, NOT or IS NULL: those
+        are left to the subscriber. No model can read sealed events.
     directory: of a key authority, or its file, which every task reads anew: then only events are
         matched that a registered publisher signed in an accepted epoch, and each once a task. An
-        event that is replayed in another task is refused by whoever opens it. Without a directory
-        all are matched whose parts have the right sizes. Events that are refused never stop the
-        others.
+        event that is replayed in another task is matched again; an `Inbox` in one place, or who
+        drops duplicates of what `open_events` calls sealed_id, notices. A table's subscriptions
+        of other sizes than the directory says are invalid. Without a directory all is matched
+        whose parts have the right sizes. Events that are refused never stop the others.
     """
     _check_key(events, event_key)
     if directory is not None and not sealed:
@@ -146,7 +150,9 @@ def match(
     if sealed:
         check_without_models(models)
         columns = sealed_columns(events, event_key, directory)
-    store, errors = _store(events, subscriptions, catalogue, on_invalid, index_dir, sealed)
+    store, errors = _store(
+        events, subscriptions, catalogue, on_invalid, index_dir, sealed, directory
+    )
     follow = events.isStreaming and isinstance(subscriptions, SubscriptionStore)
     version = None if follow else store.version
     id_type = spark_type(store.id_type)
@@ -206,6 +212,7 @@ def _store(
     on_invalid: OnInvalid,
     index_dir: str | PathLike[str] | None,
     sealed: bool,
+    directory: DirectoryOrPath | None,
 ) -> tuple[SubscriptionStore, tuple[SubscriptionError, ...]]:
     """A store that holds the subscriptions, and what is wrong with the others."""
     if isinstance(subscriptions, SubscriptionStore):
@@ -219,7 +226,8 @@ def _store(
     store = SubscriptionStore.create(
         new_folder(index_dir), events, models=catalogue.models, sealed=sealed
     )
-    return store, store.add(table, on_invalid=on_invalid)
+    known = read_directory(directory)
+    return store, store.add(table, on_invalid=on_invalid, directory=known)
 
 
 def _shipped(

@@ -85,6 +85,16 @@ def check_kind(store: SubscriptionStore, *, sealed: bool) -> None:
         )
 
 
+def read_directory(directory: DirectoryOrPath | None) -> Directory | None:
+    """A directory as it is now, whose signature fits."""
+    from caddis.confidential.directory import Directory
+
+    if isinstance(directory, Directory):
+        directory.verify()
+        return directory
+    return None if directory is None else Directory.read(Path(directory))
+
+
 def sealed_means(
     store: SubscriptionStore,
     directory: DirectoryOrPath | None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -18,6 +18,9 @@ from caddis.language import Vocabulary
 from caddis.language.columns import is_text
 from caddis.matching import LinkMatcher, Matcher, OnInvalid
 from caddis.matching.mapped_files import NUMBERS
+
+if TYPE_CHECKING:
+    from caddis.confidential.directory import Directory
 
 SEALED = "sealed"
 """Formats of sealed matchers begin so, and so do sealed subscriptions that are texts."""
@@ -70,7 +73,13 @@ class PlainSegments:
 
 @dataclass(frozen=True, slots=True)
 class SealedSegments:
-    """Sealed clauses, in bytes."""
+    """Sealed clauses, in bytes.
+
+    directory: says how large they must be; else they are as large as most of those that are
+        compiled together.
+    """
+
+    directory: Directory | None = None
 
     where_type = pa.binary()
 
@@ -85,10 +94,12 @@ class SealedSegments:
         self, subscriptions: pa.Table, sample: pa.RecordBatch | None, on_invalid: OnInvalid
     ) -> LinkMatcher:
         """A matcher of some subscriptions."""
+        from caddis.confidential.gate import Gate
         from caddis.confidential.matcher import SealedMatcher
 
         check_sealed(subscriptions)
-        return SealedMatcher.compile(subscriptions, sample=sample, on_invalid=on_invalid)
+        gate = None if self.directory is None else Gate(self.directory)
+        return SealedMatcher.compile(subscriptions, gate=gate, sample=sample, on_invalid=on_invalid)
 
     def wheres(self, subscriptions: pa.Table) -> pa.ChunkedArray:
         """Their clauses, as they are kept."""

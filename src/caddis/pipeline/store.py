@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +35,9 @@ from caddis.pipeline.folders import Version, VersionFolder
 from caddis.pipeline.schemas import arrow_schema, session_timezone
 from caddis.pipeline.segments import PlainSegments, SealedSegments, Segments, load_segment
 from caddis.pipeline.store_reader import StoreReader
+
+if TYPE_CHECKING:
+    from caddis.confidential.directory import Directory
 
 FORMAT = 1
 TEXTS = "subscriptions.arrow"
@@ -147,12 +151,18 @@ class SubscriptionStore:
         *,
         sample: pa.RecordBatch | None = None,
         on_invalid: OnInvalid = "raise",
+        directory: Directory | None = None,
     ) -> tuple[SubscriptionError, ...]:
         """Add subscriptions, or replace those of the same id, in one new version.
 
         With on_invalid="report" the bad ones are returned and change nothing; the good are added.
+
+        directory: of a key authority, for sealed ones: refuses those of other sizes than it says.
         """
-        matcher = self._segments.compile(subscriptions, sample, on_invalid)
+        if directory is not None and not self.sealed:
+            raise SubscriptionTableError("a directory tells about sealed subscriptions")
+        segments = self._segments if directory is None else SealedSegments(directory)
+        matcher = segments.compile(subscriptions, sample, on_invalid)
         ids = matcher.subscription_ids
         bad = _places(ids, [error.subscription_id for error in matcher.invalid])
         with self._folder.writing():
@@ -200,17 +210,22 @@ class SubscriptionStore:
         return Demand.of(matchers, alive).concepts
 
     def _publish(self, segments: tuple[str, ...], removed: dict[str, Int32s]) -> None:
-        """Merge what has become small against its successors, then publish."""
+        """Merge what has become small against its successors, then publish.
+
+        What was accepted stays so: sealed subscriptions whose sizes differ are not merged.
+        """
         draft = Version("", segments, removed)
         sizes = [self._live_size(draft, segment) for segment in segments]
         total, kept = sizes[-1], len(segments) - 1
         while kept and sizes[kept - 1] <= MERGE_RATIO * total:
             kept -= 1
             total += sizes[kept]
-        if kept < len(segments) - 1:
+        while kept < len(segments) - 1:
             table = pa.concat_tables([self._live(draft, segment) for segment in segments[kept:]])
-            matcher = self._segments.compile(table, None, "raise")
-            segments = (*segments[:kept], self._write(matcher, table))
+            matcher = self._segments.compile(table, None, "report")
+            if not matcher.invalid:
+                segments = (*segments[:kept], self._write(matcher, table))
+            kept += 1
         self._folder.publish(segments, {s: links for s, links in removed.items() if s in segments})
 
     @property
