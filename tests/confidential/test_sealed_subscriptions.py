@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from caddis.confidential.sealed_subscriptions import (
     ClauseBlock,
+    _as_bytes,
     as_text,
     from_text,
     join,
@@ -79,6 +80,26 @@ def test_chunks_slices_and_dictionaries_are_read_like_one_array():
     chunks = pa.chunked_array([pa.array(blobs[:4])[1:], pa.array(blobs[4:])])
     assert same(block, unpack_all(chunks)[0][0])
     assert same(block, unpack_all(chunks.combine_chunks().dictionary_encode())[0][0])
+
+
+@pytest.mark.parametrize("type_", [pa.binary(), pa.large_binary(), pa.string()], ids=str)
+def test_any_number_of_chunks_is_read_like_one_array(type_):
+    block = random_block(2, rows=9)
+    blobs: list[object] = list(pack(block, 9))
+    if type_ == pa.string():
+        blobs = [as_text(blob) for blob in pack(block, 9)]
+    chunks = pa.chunked_array([[], *([blob] for blob in blobs), [None], []], type_)
+    blocks, problems = unpack_all(chunks)
+    assert same(block, blocks[0])
+    assert problems == {9: "the sealed subscription is null"}
+    assert unpack_all(pa.chunked_array([], type_)) == ([], {})
+
+
+@pytest.mark.parametrize("given", [pa.binary(), pa.large_binary()], ids=str)
+def test_chunks_whose_bytes_32_bits_may_not_count_become_large_first(given):
+    blobs, _ = _as_bytes(pa.chunked_array([[b"1"], [b"2", None]], given))
+    assert blobs.type == pa.large_binary()
+    assert blobs.to_pylist() == [b"1", b"2", None]
 
 
 def test_topics_epochs_and_sizes_are_told_apart():

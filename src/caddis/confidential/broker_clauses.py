@@ -81,7 +81,7 @@ def _sealed_bytes(clauses: ClauseTable) -> pa.Array:
     """By predicate of a broker's table: the bytes that it stands for."""
     if len(clauses.starts) > 1 and (clauses.starts[1:] - clauses.starts[:-1]).max() > 1:
         raise ConfidentialError("a broker's sealed clause is one equality, and nothing beside it")
-    return pa.array([_bytes(one) for one in clauses.predicates], pa.binary())
+    return pa.array([_bytes(one) for one in clauses.predicates], pa.large_binary())
 
 
 def _bytes(predicate: object) -> bytes:

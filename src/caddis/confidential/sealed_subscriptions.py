@@ -212,14 +212,24 @@ def _bytes_of(array: Words | Floats) -> Bytes:
 
 
 def _as_bytes(wheres: pa.ChunkedArray | pa.Array) -> tuple[pa.LargeBinaryArray, Bytes]:
-    """Every subscription as bytes, and the problems of those that are not."""
-    if isinstance(wheres, pa.ChunkedArray):
-        wheres = wheres.combine_chunks() if wheres.num_chunks != 1 else wheres.chunk(0)
-    if isinstance(wheres, pa.ChunkedArray):
-        chunks = [chunk.cast(pa.large_binary()) for chunk in wheres.chunks]
-        wheres = pa.concat_arrays(chunks)
+    """Every subscription as bytes, and the problems of those that are not.
+
+    All together may have more bytes than 32 bits count, so chunks are made large before they are
+    put together.
+    """
+    chunks = wheres.chunks if isinstance(wheres, pa.ChunkedArray) else [wheres]
+    found = [_chunk_as_bytes(chunk) for chunk in chunks]
+    if len(found) == 1:
+        return found[0]
+    blobs = pa.concat_arrays([pa.array([], pa.large_binary()), *(one for one, _ in found)])
+    return blobs, np.concatenate([np.zeros(0, np.uint8), *(problems for _, problems in found)])
+
+
+def _chunk_as_bytes(wheres: pa.Array) -> tuple[pa.LargeBinaryArray, Bytes]:
     if pa.types.is_dictionary(wheres.type):
-        wheres = wheres.dictionary_decode()
+        entries = wheres.dictionary
+        large = pa.large_string() if is_text(entries.type) else pa.large_binary()
+        wheres = entries.cast(large).take(wheres.indices)
     problems = np.where(pc.is_null(wheres).to_numpy(zero_copy_only=False), IS_NULL, SOUND)
     problems = problems.astype(np.uint8)
     if not is_text(wheres.type):
