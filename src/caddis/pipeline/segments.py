@@ -126,8 +126,8 @@ def check_plain(subscriptions: pa.Table) -> None:
     """Refuse sealed subscriptions, by the first of them."""
     if _holds(subscriptions, sealed=True):
         raise SubscriptionTableError(
-            "these subscriptions are sealed: match them with caddis sealed match, or with "
-            "sealed=True, in a store that was created with sealed=True"
+            "these subscriptions are sealed: match them with sealed=True, in a store that was "
+            "created with sealed=True, or with the command caddis sealed match"
         )
 
 
