@@ -81,7 +81,8 @@ class SealedSegments:
 
     directory: Directory | None = None
 
-    where_type = pa.binary()
+    where_type = pa.large_binary()
+    """Those of a large store have more bytes than 32 bits count."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -106,7 +107,8 @@ class SealedSegments:
         wheres = subscriptions["where"]
         if not is_text(wheres.type):
             return wheres.cast(self.where_type)
-        return pa.chunked_array([[_bytes(text) for text in wheres.to_pylist()]], self.where_type)
+        chunks = ([_bytes(text) for text in chunk.to_pylist()] for chunk in wheres.chunks)
+        return pa.chunked_array([pa.array(one, self.where_type) for one in chunks], self.where_type)
 
 
 def load_segment(folder: Path) -> LinkMatcher:

@@ -259,9 +259,10 @@ class SubscriptionStore:
 
     def _live(self, version: Version, segment: str) -> pa.Table:
         table = self._texts(segment)
+        where = table["where"].cast(self._segments.where_type)
         live = np.ones(len(table), bool)
         live[version.removed.get(segment, np.zeros(0, np.int32))] = False
-        return table.filter(pa.array(live))
+        return table.set_column(1, "where", where).filter(pa.array(live))
 
     def _live_size(self, version: Version, segment: str) -> int:
         return len(self._texts(segment)) - len(version.removed.get(segment, ()))
