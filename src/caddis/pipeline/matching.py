@@ -45,8 +45,9 @@ from caddis.pipeline.sealed_matching import (
     sealed_means,
 )
 from caddis.pipeline.sealed_reports import SealedReport
+from caddis.pipeline.segments import check_without_models
 from caddis.pipeline.shared_files import new_folder
-from caddis.pipeline.store import SubscriptionStore, check_without_models
+from caddis.pipeline.store import SubscriptionStore
 from caddis.pipeline.worker import MatchOperator, Models
 
 Subscriptions: TypeAlias = "DataFrame | pa.Table | SubscriptionStore"

@@ -7,17 +7,19 @@ is imported when there are any.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from caddis.errors import ConfidentialError, SubscriptionTableError
+from caddis.errors import ConfidentialError, ModelError, SubscriptionTableError
 from caddis.language import Vocabulary
 from caddis.language.columns import is_text
 from caddis.matching import LinkMatcher, Matcher, OnInvalid
 from caddis.matching.mapped_files import NUMBERS
+from caddis.models import Model
 
 if TYPE_CHECKING:
     from caddis.confidential.directory import Directory
@@ -138,6 +140,15 @@ def check_sealed(subscriptions: pa.Table) -> None:
     if _holds(subscriptions, sealed=False):
         raise SubscriptionTableError(
             "these subscriptions are not sealed: seal them first, or match without sealed=True"
+        )
+
+
+def check_without_models(models: Sequence[Model]) -> None:
+    """Refuse models where events are sealed."""
+    if models:
+        raise ModelError(
+            "models cannot read sealed events; let publishers run them, and publish what they "
+            "answer as a column"
         )
 
 

@@ -8,7 +8,6 @@ dead in its old segment.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -23,7 +22,6 @@ from caddis.arrays import Int32s
 from caddis.errors import (
     EventError,
     IndexFolderError,
-    ModelError,
     SubscriptionError,
     SubscriptionTableError,
 )
@@ -33,13 +31,19 @@ from caddis.models import Catalogue, Model
 from caddis.ordering import Demand
 from caddis.pipeline.folders import Version, VersionFolder
 from caddis.pipeline.schemas import arrow_schema, session_timezone
-from caddis.pipeline.segments import PlainSegments, SealedSegments, Segments, load_segment
+from caddis.pipeline.segments import (
+    PlainSegments,
+    SealedSegments,
+    Segments,
+    check_without_models,
+    load_segment,
+)
 from caddis.pipeline.store_reader import StoreReader
+from caddis.pipeline.store_settings import Settings, read_schema, write_schema
 
 if TYPE_CHECKING:
     from caddis.confidential.directory import Directory
 
-FORMAT = 1
 TEXTS = "subscriptions.arrow"
 MERGE_RATIO = 4
 """A segment is merged into the one before it unless that one is this many times as large."""
@@ -59,20 +63,9 @@ class SubscriptionStore:
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path).absolute()
         self._folder = VersionFolder(self.path)
-        try:
-            settings = json.loads((self.path / "store.json").read_text())
-            found, self.timezone = settings["format"], str(settings["timezone"])
-            self.sealed = bool(settings.get("sealed", False))
-            schema = (self.path / "events.schema").read_bytes()
-            self.schema: pa.Schema = pa.ipc.read_schema(pa.py_buffer(schema))
-        except OSError:
-            raise IndexFolderError(f"{self.path} is no subscription store") from None
-        except (ValueError, KeyError, TypeError, pa.ArrowException) as problem:
-            raise IndexFolderError(f"the store {self.path} is damaged: {problem!r}") from None
-        if found != FORMAT:
-            raise IndexFolderError(
-                f"{self.path} has format {found}, this version reads {FORMAT}: make it anew"
-            )
+        settings = Settings.read(self.path)
+        self.timezone, self.sealed = settings.timezone, settings.sealed
+        self.schema = read_schema(self.path)
 
     @classmethod
     def create(
@@ -103,8 +96,8 @@ class SubscriptionStore:
         catalogue = Catalogue(models)
         catalogue.check(schema)
         (root / "segments").mkdir(parents=True)
-        (root / "events.schema").write_bytes(schema.serialize().to_pybytes())
-        _write_settings(root, timezone, catalogue.vocabulary_for(schema), sealed)
+        write_schema(root, schema)
+        Settings(timezone, catalogue.vocabulary_for(schema), sealed).write(root)
         VersionFolder(root).publish((), {})
         return cls(root)
 
@@ -121,8 +114,7 @@ class SubscriptionStore:
     @property
     def vocabulary(self) -> Vocabulary:
         """The concepts that subscriptions may call now, whoever allowed them."""
-        settings = json.loads((self.path / "store.json").read_text())
-        return Vocabulary.of(map(tuple, settings.get("concepts", ())))
+        return Settings.read(self.path).vocabulary
 
     def allow(self, models: Sequence[Model]) -> None:
         """Let subscriptions call the concepts of these models, too."""
@@ -132,7 +124,7 @@ class SubscriptionStore:
         catalogue.check(self.schema)
         with self._folder.writing():
             pairs = [*self.vocabulary.pairs, *catalogue.vocabulary_for(self.schema).pairs]
-            _write_settings(self.path, self.timezone, Vocabulary.of(pairs), self.sealed)
+            Settings(self.timezone, Vocabulary.of(pairs), self.sealed).write(self.path)
 
     def __len__(self) -> int:
         version = self._folder.current()
@@ -284,28 +276,10 @@ class SubscriptionStore:
             )
 
 
-def check_without_models(models: Sequence[Model]) -> None:
-    """Refuse models where events are sealed."""
-    if models:
-        raise ModelError(
-            "models cannot read sealed events; let publishers run them, and publish what they "
-            "answer as a column"
-        )
-
-
 def _schema_of(events: pa.Schema | DataFrame | None, timezone: str) -> pa.Schema:
     if events is None:
         raise EventError("a store needs the events' schema, unless they are sealed")
     return arrow_schema(events.schema, timezone) if isinstance(events, DataFrame) else events
-
-
-def _write_settings(root: Path, timezone: str, vocabulary: Vocabulary, sealed: bool) -> None:
-    settings = {"format": FORMAT, "timezone": timezone, "concepts": vocabulary.pairs}
-    if sealed:
-        settings["sealed"] = True
-    unfinished = root / "store.json.new"
-    unfinished.write_text(json.dumps(settings))
-    unfinished.replace(root / "store.json")
 
 
 def _in_type(ids: Iterable[object], type_: pa.DataType) -> pa.Array:
