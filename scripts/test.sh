@@ -11,6 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PWD/.venv/bin:$PATH"
 # Dozens of processes would each compile every module that it imports, and every test.
 unset PYTHONDONTWRITEBYTECODE
+# Several processes share the cores already: threads of BLAS would only wait for each other.
+export OPENBLAS_NUM_THREADS=1
 
 heading=
 words=$(mktemp -d)
