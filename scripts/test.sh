@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every check, stopping at the first that fails: the quickest first, the others side by side.
 #
-# While mypy reads, the kernels are compiled and Spark's classes kept, once for all processes.
+# While mypy reads, the kernels are compiled, once for all processes.
 # Then the tests with Spark run in one process around one session, and beside it those that mostly
 # wait for processes of their own (brokers, clusters, a Connect server); the tests without Spark
 # use the cores meanwhile, in several processes. What runs in the background is shown when it has
@@ -70,7 +70,6 @@ check "imports: import-linter" lint-imports --no-logo
 
 start matching python -m tests.compiled matching
 start ordering python -m tests.compiled ordering
-start classes python -m tests.spark.shared_classes
 check "types: mypy" mypy
 check "kernels: matching" ended matching
 start topics python -m tests.compiled topics
@@ -78,7 +77,6 @@ check "kernels: ordering" ended ordering
 check "kernels: overlay" python -m tests.compiled overlay
 check "kernels: confidential" python -m tests.compiled confidential
 check "kernels: topics" ended topics
-check "Spark's classes" ended classes
 
 rm -rf build/coverage
 mkdir -p build/coverage

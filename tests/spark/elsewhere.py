@@ -35,11 +35,7 @@ WHERES = {
     "di": "price > 10 AND NOT coastal(city)",
     "bad": "citty = 'Galway'",
 }
-CLASSES = ROOT / "build" / "spark-classes.jsa"
-"""Where `shared_classes` keeps them; without it, Java only takes longer to start."""
-QUICK_TO_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:disable" + (
-    f" -XX:SharedArchiveFile={CLASSES}" if CLASSES.exists() else ""
-)
+QUICK_TO_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Java options for programs that end before a thorough compiler would have paid off."""
 Answers = dict[str, list[list[Any]]]
 

@@ -4,8 +4,9 @@
     sealed events ─gate─▶ admitted rows ─▶ rows by topic and epoch ─▶ their group
                      prefilter ─▶ candidates ─encrypted test─▶ (row, link)
 
-It has the Matcher's interface. What it finds is what the plain Matcher would, and a little more:
-the subscriber opens what it gets and decides for itself. Nothing here needs a secret.
+It has the Matcher's interface. It finds all that the plain Matcher would, and more where a clause
+asks what cannot be tested under seal (LIKE, NOT, IS NULL): the subscriber opens what it gets and
+decides for itself. Nothing here needs a secret.
 """
 
 from __future__ import annotations
