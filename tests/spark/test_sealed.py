@@ -22,7 +22,13 @@ from caddis.confidential import Authority, EventSealer, Identity, KeyRing, Topic
 from caddis.confidential.bundles import Material
 from caddis.confidential.entitlements import Role
 from caddis.confidential.sealed_subscriptions import as_text
-from caddis.errors import EventError, InvalidSubscriptions, ModelError, SubscriptionTableError
+from caddis.errors import (
+    AccessError,
+    EventError,
+    InvalidSubscriptions,
+    ModelError,
+    SubscriptionTableError,
+)
 from caddis.pipeline.sealing import OpenOperator, SealOperator
 from tests.confidential.homes import (
     EVENTS,
@@ -226,6 +232,12 @@ def test_a_session_in_another_time_zone_is_refused(spark: SparkSession, events: 
 
 
 # ------------------------------------------------------------------------------ the final check
+
+
+def test_a_directory_of_another_authority_opens_nothing(events: DataFrame):
+    other = Authority.new(os.urandom).directory()
+    with pytest.raises(AccessError, match="is of another one"):
+        caddis.open_events(events, homes().parties.ann, other, topic=homes().topic)
 
 
 def test_two_publishers_with_one_event_id_do_not_stop_their_reader(spark: SparkSession):

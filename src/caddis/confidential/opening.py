@@ -62,7 +62,7 @@ class Opener:
     def __init__(
         self, ring: KeyRing, directory: Directory, *, memory: ReplayMemory | None = None
     ) -> None:
-        _check_authority(ring, directory)
+        check_authority(ring, directory)
         self._ring = ring
         self._gate = Gate(directory, memory=memory, past=True)
         self._ciphers: dict[tuple[str, int, str], AESGCM] = {}
@@ -70,7 +70,7 @@ class Opener:
 
     def update(self, ring: KeyRing, directory: Directory) -> None:
         """Go on with newer keys of the same party, and a newer directory."""
-        _check_authority(ring, directory)
+        check_authority(ring, directory)
         if ring.name != self._ring.name:
             raise AccessError(f"these are the keys of {ring.name!r}, not of {self._ring.name!r}")
         if ring.version < self._ring.version:
@@ -128,7 +128,8 @@ class Opener:
         return self._ciphers[named]
 
 
-def _check_authority(ring: KeyRing, directory: Directory) -> None:
+def check_authority(ring: KeyRing, directory: Directory) -> None:
+    """Refuse a directory of another authority: it could call anybody's key a publisher's."""
     if ring.authority != directory.authority:
         raise AccessError(
             f"the keys of {ring.name!r} are of the authority {ring.fingerprint}, and the directory "

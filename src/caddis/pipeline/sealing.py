@@ -25,7 +25,7 @@ from caddis.confidential.directory import Directory
 from caddis.confidential.entitlements import Role
 from caddis.confidential.identities import Identity
 from caddis.confidential.key_rings import KeyRing
-from caddis.confidential.opening import Opener
+from caddis.confidential.opening import Opener, check_authority
 from caddis.confidential.sealing import EventSealer
 from caddis.confidential.secret_keys import MatchingKey, PublisherKeys, SealingKey
 from caddis.errors import EventError
@@ -156,6 +156,8 @@ def open_events(
         is none, and workers warn of what they refuse.
     """
     columns = sealed_columns(events, EVENT_ID, directory)
+    # Workers get the topic's keys alone: whether the ring fits the directory is seen here.
+    check_authority(ring, directory)
     epochs = ring.epochs(topic, "subscriber")
     keys = {epoch: ring.subscriber_keys(topic, epoch) for epoch in epochs}
     design = ring.subscriber_keys(topic).design
