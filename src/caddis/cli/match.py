@@ -65,9 +65,6 @@ OnInvalid = Annotated[
         "these in _invalid.jsonl below --out.",
     ),
 ]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace --out if it is there already.")
-]
 IndexDir = Annotated[
     Path | None,
     typer.Option(
@@ -112,7 +109,7 @@ def command(
     schema: options.Schema = None,
     event_key: options.EventKey = "event_id",
     on_invalid: OnInvalid = "raise",
-    overwrite: Overwrite = False,
+    overwrite: options.Overwrite = False,
     timezone: options.Timezone = "UTC",
     as_json: options.AsJson = False,
     models: options.Models = None,

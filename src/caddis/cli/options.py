@@ -21,6 +21,9 @@ Master = Annotated[
         rich_help_panel="Spark",
     ),
 ]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace --out if it is there already.")
+]
 DemoFolder = Annotated[
     Path | None,
     typer.Option(

@@ -27,7 +27,6 @@ from caddis.cli.sealed_options import (
     OutFile,
     OutFolder,
     OutFormat,
-    Overwrite,
     Party,
     PlainEvents,
     PlainSubscriptions,
@@ -97,7 +96,7 @@ def events(
     format_: Format = None,
     event_key: options.EventKey = "event_id",
     compressed: Compressed = False,
-    overwrite: Overwrite = False,
+    overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Seal events, as a publisher.
@@ -138,7 +137,7 @@ def subscriptions(
     topic: Topic = None,
     epochs: Epochs = None,
     on_invalid: OnInvalid = "raise",
-    overwrite: Overwrite = False,
+    overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Seal subscriptions, as a subscriber.
@@ -169,7 +168,7 @@ def match(
     authority: Believed = None,
     out_format: OutFormat = None,
     on_invalid: OnInvalid = "raise",
-    overwrite: Overwrite = False,
+    overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
     master: options.Master = "local[*]",
     index_dir: IndexDir = None,
@@ -215,7 +214,7 @@ def open_(
     authority: Believed = None,
     seen: SeenFile = None,
     topic: Topic = None,
-    overwrite: Overwrite = False,
+    overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Open what matched, as a subscriber.

@@ -72,9 +72,6 @@ OutFile = Annotated[
     Path,
     typer.Option(metavar="FILE", help="A new file for what is sealed.", show_default=False),
 ]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace --out if it is there already.")
-]
 OnInvalid = Annotated[
     Literal["raise", "report"],
     typer.Option(

@@ -98,9 +98,6 @@ OutFormat = Annotated[
     Literal["csv", "parquet"], typer.Option(metavar="FORMAT", help="The map's: csv or parquet.")
 ]
 Plots = Annotated[bool, typer.Option(help="Whether to draw plots; they need caddis\\[lab].")]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace --out if it is there already.")
-]
 Seed = Annotated[
     int, typer.Option(min=0, metavar="N", help="Another seed, other ways to the same end.")
 ]
@@ -159,7 +156,7 @@ def cluster(
     format_: Format = None,
     out_format: OutFormat = "csv",
     plots: Plots = True,
-    overwrite: Overwrite = False,
+    overwrite: options.Overwrite = False,
     seed: Seed = 0,
     as_json: options.AsJson = False,
     improvement: Improvement = 0.001,
