@@ -21,9 +21,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from caddis.lab.channel_simulator import ChannelSimulator
-from caddis.lab.channel_workloads import ChannelWorkload, live
-from caddis.topics.dissemination import Event, Settings
+from caddis.lab.simulators.channel_workloads import ChannelWorkload, live
+from caddis.lab.simulators.channels import ChannelSimulator
+from caddis.topics.channels.messages import Event, Settings
 
 WORKLOAD = ChannelWorkload(
     publishers=5,

@@ -8,7 +8,7 @@
     large    waves of the schedule over thousands of topics, from several starts
     speed    CPU time of counting and of a pass of K-Means over 20 million interests
 
-Interests are drawn by seeded models (`caddis.lab.interest_models`); `optima` also takes real ones
+Interests are drawn by seeded models (`caddis.lab.workloads.interests`); `optima` also takes real ones
 from a JSON file of users and the topics that each wants (`--interests FILE`). Votes are settled by
 algebra: no messages are sent.
 """
@@ -25,13 +25,19 @@ from rich.console import Console
 from rich.table import Table as Printed
 
 from caddis.arrays import Int32s
-from caddis.lab.clusterings import adopt_all, agglomerative, random_channels, settled, wishes
-from caddis.lab.interest_models import MODELS, from_json, planted, redrawn, zipf
-from caddis.topics.excess import count
-from caddis.topics.interests import Interests
-from caddis.topics.kmeans import Table, kmeans
-from caddis.topics.schedule import Schedule, Settings
-from caddis.topics.search import Effort, search
+from caddis.lab.local_building_blocks.clusterings import (
+    adopt_all,
+    agglomerative,
+    random_channels,
+    settled,
+    wishes,
+)
+from caddis.lab.workloads.interests import MODELS, from_json, planted, redrawn, zipf
+from caddis.topics.clustering.excess import count
+from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering.kmeans import Table, kmeans
+from caddis.topics.clustering.schedule import Schedule, Settings
+from caddis.topics.clustering.search import Effort, search
 
 PARTS = ("rest", "optima", "large", "speed")
 TOPICS, CHANGED = 100, 20

@@ -20,12 +20,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from caddis.lab.clustering_simulation import ClusteringSimulation, Spell
-from caddis.lab.clusterings import wishes
-from caddis.lab.interest_models import MODELS, redrawn
-from caddis.topics.ballots import PROTOCOLS
-from caddis.topics.interests import Interests
-from caddis.topics.schedule import Mode
+from caddis.lab.local_building_blocks.clusterings import wishes
+from caddis.lab.simulators.clustering import ClusteringSimulation, Spell
+from caddis.lab.workloads.interests import MODELS, redrawn
+from caddis.topics.clustering.ballots import PROTOCOLS
+from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering.schedule import Mode
 
 TOPICS, CHANGED, SINGLE_CHANGES = 100, 20, 20
 

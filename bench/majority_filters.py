@@ -28,10 +28,10 @@ from rich.table import Table
 
 from caddis.arrays import Bools, Floats, Int64s
 from caddis.bloom import false_positive_rate
-from caddis.lab.tree_simulator import TreeSimulator
-from caddis.lab.trees import random_tree
-from caddis.topics.bloom import Hashing
-from caddis.topics.false_positives import (
+from caddis.lab.simulators.tree import TreeSimulator
+from caddis.lab.simulators.trees import random_tree
+from caddis.topics.majority.bloom import Hashing
+from caddis.topics.majority.false_positives import (
     aggregation_bound,
     aggregation_bound_per_bit,
     aggregation_tail_per_bit,
@@ -39,8 +39,8 @@ from caddis.topics.false_positives import (
     expected_false_positives,
     popular_bits,
 )
-from caddis.topics.majority import SignVoter, as_threshold, majority_input
-from caddis.topics.majority_filter import MajorityFilter
+from caddis.topics.majority.filter import MajorityFilter
+from caddis.topics.majority.sign_voter import SignVoter, as_threshold, majority_input
 
 PARTS = ("theorem", "zipf", "recipe", "cascade", "traffic", "real")
 NODES, HASHES = 1000, 3

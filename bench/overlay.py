@@ -23,13 +23,13 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from caddis.lab.instances import paper_workload
-from caddis.lab.overlay_workloads import Workload, draw_workload
-from caddis.lab.ratios import Record, Row, print_table, records
-from caddis.lab.simulation import Simulation
-from caddis.lab.simulator import RoutingTables, simulate, subscribe_all
+from caddis.lab.figures.ratios import Record, Row, print_table, records
+from caddis.lab.simulators.overlay import RoutingTables, simulate, subscribe_all
+from caddis.lab.simulators.overlay_results import Simulation
+from caddis.lab.workloads.instances import paper_workload
+from caddis.lab.workloads.overlay import Workload, draw_workload
 from caddis.overlay import FORWARDINGS, Forwarding, Sharing, Topology
-from caddis.overlay.round_trips import read_round_trips
+from caddis.overlay.topology.round_trips import read_round_trips
 
 PARTS = ("policies", "load", "speed", "many")
 BASELINES = ("air", "emec")

@@ -4,11 +4,11 @@
 
 The paper's inputs (local building blocks, section 4): three choices, normally distributed costs,
 d'(2,3) = 1, and d'(1,2) as the table says. Trees are complete and random binary ones. The nodes are
-the real ones, in rounds, and for voting the engine of `caddis.lab.vote_rounds`, which sends the
+the real ones, in rounds, and for voting the engine of `caddis.lab.simulators.vote_rounds`, which sends the
 same messages. A vote is held, then a share of the nodes draw their inputs anew, time and again.
 Figures are messages a node and vote: for the first vote, and for a change once as many inputs have
 changed as twice all nodes have, since voting gets dearer until then. Seeds are fixed, so a table is
-the same on any machine. `caddis.topics.difficulty` chooses by the figures of the default run.
+the same on any machine. `caddis.topics.voting.difficulty` chooses by the figures of the default run.
 
 The last table has what a vote takes in all, with the polls that choose for themselves: a first one
 on a complete tree, and then changes of 1% of the inputs.
@@ -25,12 +25,12 @@ from rich.console import Console
 from rich.table import Table
 
 from caddis.arrays import Int32s, Int64s
-from caddis.lab.tree_simulator import TreeSimulator, a_round
-from caddis.lab.trees import complete_binary_tree, random_binary_tree
-from caddis.lab.vote_rounds import Tree, VoteRounds, gaussian_costs
-from caddis.topics.aggregation import Aggregator
-from caddis.topics.measured_poll import MeasuredPoll
-from caddis.topics.voting import Poll, Voter
+from caddis.lab.simulators.tree import TreeSimulator, a_round
+from caddis.lab.simulators.trees import complete_binary_tree, random_binary_tree
+from caddis.lab.simulators.vote_rounds import Tree, VoteRounds, gaussian_costs
+from caddis.topics.voting.aggregation import Aggregator
+from caddis.topics.voting.measured_poll import MeasuredPoll
+from caddis.topics.voting.voter import Poll, Voter
 
 DIFFICULTIES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 SHARES = (0.001, 0.01, 0.1, 1.0)

@@ -75,7 +75,7 @@ check "kernels: matching" ended matching
 start topics python -m tests.compiled topics
 check "kernels: ordering" ended ordering
 check "kernels: overlay" python -m tests.compiled overlay
-check "kernels: confidential" python -m tests.compiled confidential
+check "kernels: sealed" python -m tests.compiled sealed
 check "kernels: topics" ended topics
 
 rm -rf build/coverage
@@ -87,7 +87,7 @@ commands=(
 )
 start apart measured_pytest apart -m spark "${apart[@]}" "${commands[@]}"
 start spark measured_pytest spark -m spark "${apart[@]/#/--ignore=}" "${commands[@]/#/--deselect=}" \
-  tests/spark src/caddis/pipeline
+  tests/spark src/caddis/spark
 check "tests without Spark" \
   measured_pytest plain -m "not spark" -n auto --maxprocesses=8 --dist=worksteal src tests
 check "tests with Spark" ended spark

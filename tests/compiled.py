@@ -1,6 +1,6 @@
 """Compiles the kernels once, before the tests' processes would each compile them for themselves.
 
-    python -m tests.compiled (matching | ordering | overlay | topics | confidential)
+    python -m tests.compiled (matching | ordering | overlay | topics | sealed)
 
 Numba keeps what it compiles beside the sources, and every process of the same checkout finds it
 there. Random clauses over random columns need most of what matches, one choice of a model all that
@@ -15,23 +15,23 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 
-from caddis.confidential.clause_groups import Sifting
-from caddis.confidential.design import SCHEMES
-from caddis.confidential.matcher import SealedMatcher
-from caddis.confidential.warming import warm_up
-from caddis.confidential.wire import decode, encode
 from caddis.lab import draw_workload, simulate
-from caddis.lab.instances import paper_workload, random_instance
-from caddis.lab.interest_models import planted
-from caddis.lab.local_building_blocks import KINDS
-from caddis.lab.local_building_blocks_runs import Conditions, Setup
-from caddis.lab.local_building_blocks_topics import LAST
-from caddis.lab.ordering_costs import policy_costs
+from caddis.lab.local_building_blocks.kinds import KINDS
+from caddis.lab.local_building_blocks.runs import Conditions, Setup
+from caddis.lab.local_building_blocks.topics import LAST
+from caddis.lab.workloads.instances import paper_workload, random_instance
+from caddis.lab.workloads.interests import planted
+from caddis.lab.yardsticks.ordering_costs import policy_costs
 from caddis.ordering import POLICIES
 from caddis.overlay import FORWARDINGS, Topology
-from caddis.topics.majority import SignVoter
-from caddis.topics.voting import Voter
-from tests.confidential.homes import sealed_events, sealed_wheres
+from caddis.sealed.design import SCHEMES
+from caddis.sealed.matcher.groups import Sifting
+from caddis.sealed.matcher.matcher import SealedMatcher
+from caddis.sealed.matcher.warming import warm_up
+from caddis.sealed.prefilter.wire import decode, encode
+from caddis.topics.majority.sign_voter import SignVoter
+from caddis.topics.voting.voter import Voter
+from tests.sealed.homes import sealed_events, sealed_wheres
 from tests.oracle.clauses import Clauses
 from tests.oracle.events import random_batch, random_schema
 from tests.oracle.judges import ask_caddis
@@ -75,7 +75,7 @@ def topics() -> None:
         node.set_input([1, 0] if isinstance(node, Voter) else [1])
 
 
-def confidential() -> None:
+def sealed() -> None:
     warm_up()
     for scheme in SCHEMES:
         events, wheres = sealed_events(scheme), sealed_wheres(scheme)
@@ -90,7 +90,7 @@ ROOMS = {
     "ordering": ordering,
     "overlay": overlay,
     "topics": topics,
-    "confidential": confidential,
+    "sealed": sealed,
 }
 
 if __name__ == "__main__":

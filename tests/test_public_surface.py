@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import caddis
-from caddis import confidential, language, matching, models, ordering
+from caddis import language, matching, models, ordering
+from caddis import sealed as sealed
 
 SOURCES = Path(caddis.__file__).parent
 
@@ -22,7 +23,7 @@ def loaded_by(statement: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "package",
-    [caddis, confidential, language, matching, models, ordering],
+    [caddis, sealed, language, matching, models, ordering],
     ids=lambda one: one.__name__,
 )
 def test_everything_that_a_package_exports_exists(package):
@@ -40,7 +41,7 @@ def test_the_public_names_are_these():
         "SealedReport",
         "SubscriptionStore",
         "concept",
-        "confidential",
+        "sealed",
         "errors",
         "match",
         "models",
@@ -61,12 +62,12 @@ def test_importing_caddis_does_not_load_spark():
 
 
 def test_what_needs_spark_is_loaded_when_it_is_first_used():
-    assert "caddis.pipeline" in loaded_by("import caddis; caddis.match")
+    assert "caddis.spark" in loaded_by("import caddis; caddis.match")
 
 
 def test_who_seals_nothing_does_without_cryptography():
-    loaded = loaded_by("import caddis; caddis.match; import caddis.pipeline.worker")
-    assert not loaded & {"cryptography", "caddis.confidential"}
+    loaded = loaded_by("import caddis; caddis.match; import caddis.spark.matching.worker")
+    assert not loaded & {"cryptography", "caddis.sealed"}
 
 
 def test_the_package_says_that_it_is_typed():

@@ -5,7 +5,7 @@ import re
 import pytest
 from PIL import Image
 
-from caddis.cli.contact_sheet import (
+from caddis.cli.demo.contact_sheet import (
     THUMBNAIL,
     Frame,
     Section,
@@ -14,7 +14,7 @@ from caddis.cli.contact_sheet import (
     thumbnail,
     write_sheet,
 )
-from caddis.pipeline import ModelUse
+from caddis.spark import ModelUse
 
 
 @pytest.fixture

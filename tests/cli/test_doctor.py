@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from caddis.cli import checks
-from caddis.cli.java import find_java, require_java
+from caddis.cli.doctor import checks
+from caddis.cli.shell.java import find_java, require_java
 from caddis.errors import EnvironmentProblem
 
 

@@ -72,7 +72,7 @@ def test_help_does_not_load_spark():
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert not {"pyspark", "py4j", "caddis.pipeline", "caddis.lab"} & set(done.stderr.split())
+    assert not {"pyspark", "py4j", "caddis.spark", "caddis.lab"} & set(done.stderr.split())
 
 
 def test_a_verb_of_the_lab_explains_itself(caddis):

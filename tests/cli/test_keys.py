@@ -14,13 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from caddis.cli.app import app
-from caddis.cli.keys_work import rotate_topics
-from caddis.confidential.authority_files import read_authority
-from caddis.confidential.directory import Directory
-from caddis.confidential.entitlements import ROLES
-from caddis.confidential.identities import Identity
-from caddis.confidential.key_rings import KeyRing
+from caddis.cli.keys.work import rotate_topics
 from caddis.errors import AccessError, NotEntitled
+from caddis.sealed.keys.authority_files import read_authority
+from caddis.sealed.keys.directory import Directory
+from caddis.sealed.keys.entitlements import ROLES
+from caddis.sealed.keys.identities import Identity
+from caddis.sealed.keys.rings import KeyRing
 
 PAGE = Path(__file__).parents[2] / "docs" / "keys.md"
 VERBS = (

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from caddis.cli.model_summary import ModelSummary
-from caddis.cli.models import load_models
+from caddis.cli.match.model_summary import ModelSummary
+from caddis.cli.match.models import load_models
 from caddis.errors import CaddisError, ModelError
 from caddis.models import Model
-from caddis.pipeline import ModelUse
+from caddis.spark import ModelUse
 
 TWO = """
 import caddis

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from caddis.cli.overlay_run import _say_refusals
-from caddis.cli.overlay_summary import OverlaySummary
-from caddis.cli.running import Job
-from caddis.pipeline.overlay_batches import Totals
-from caddis.pipeline.overlay_control import Refusal, subscribed
-from caddis.pipeline.overlay_folder import OverlayFolder
-from caddis.pipeline.overlay_running import BrokerReport
+from caddis.cli.overlay.run import _say_refusals
+from caddis.cli.overlay.summary import OverlaySummary
+from caddis.cli.shell.running import Job
+from caddis.spark.overlay.batches import Totals
+from caddis.spark.overlay.control import Refusal, subscribed
+from caddis.spark.overlay.folder import OverlayFolder
+from caddis.spark.overlay.running import BrokerReport
 
 OVERLAY = """
 schema: "event_id BIGINT, city STRING, price INT"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from caddis.cli.json_lines import first_bad_line, naming_bad_lines
-from caddis.cli.output import check_free, forget_checkpoint, publish, staging_folder
-from caddis.cli.paths import existing, format_of, named_format
 from caddis.errors import CaddisError, EventError
+from caddis.files.json_lines import first_bad_line, naming_bad_lines
+from caddis.files.output import check_free, forget_checkpoint, publish, staging_folder
+from caddis.files.paths import existing, format_of, named_format
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pyarrow.dataset as ds
 import pytest
 from PIL import Image
 
-from caddis.cli.photo_files import make_frames, own_photos, wheel_photos, write_events
+from caddis.cli.demo.photo_files import make_frames, own_photos, wheel_photos, write_events
 from caddis.errors import CaddisError, EnvironmentProblem
-from caddis.lab.photo_stream import photo_events, shots
+from caddis.lab.workloads.photo_stream import photo_events, shots
 
 
 def test_the_packages_have_their_photos():

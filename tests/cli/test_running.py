@@ -12,8 +12,8 @@ import pytest
 import typer
 from rich.console import Console
 
-from caddis.cli import screen
-from caddis.cli.running import Job, run
+from caddis.cli.shell import screen
+from caddis.cli.shell.running import Job, run
 from caddis.errors import EnvironmentProblem
 
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from caddis.cli.ddl import parse_schema
-from caddis.cli.samples import event_batches, first_events
 from caddis.errors import EventError
+from caddis.files.ddl import parse_schema
+from caddis.files.samples import event_batches, first_events
 
 SCHEMA = parse_schema(
     "event_id BIGINT, at TIMESTAMP, day DATE, price DECIMAL(6,2), tags ARRAY<STRING>, lost INT",

@@ -7,9 +7,9 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
-from caddis.cli.ddl import parse_schema
-from caddis.cli.schemas import schema_of
 from caddis.errors import EventError
+from caddis.files.ddl import parse_schema
+from caddis.files.schemas import schema_of
 
 
 @pytest.mark.parametrize(

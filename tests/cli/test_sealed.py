@@ -15,18 +15,18 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from caddis.cli.app import app
-from caddis.cli.sealed_demo import broker_process, plain_matches
-from caddis.cli.sealed_demo_attacks import ATTACKS, with_attacks
-from caddis.cli.sealed_demo_parties import SUBSCRIBERS, Town, make_up, settle
-from caddis.cli.sealed_demo_summary import BrokerTold, DemoSummary, Received, Stolen
-from caddis.cli.sealed_files import write_table
-from caddis.cli.sealed_matching import NO_ID, REPEATED, SealedMatchSummary, each_id_once
-from caddis.confidential.authority import Authority
-from caddis.confidential.authority_files import change_authority, read_authority
-from caddis.confidential.directory import Directory
-from caddis.confidential.gate import Gate
-from caddis.confidential.matcher import SealedMatcher
+from caddis.cli.sealed.demo import broker_process, plain_matches
+from caddis.cli.sealed.demo_attacks import ATTACKS, with_attacks
+from caddis.cli.sealed.demo_parties import SUBSCRIBERS, Town, make_up, settle
+from caddis.cli.sealed.demo_summary import BrokerTold, DemoSummary, Received, Stolen
+from caddis.cli.sealed.files import write_table
+from caddis.cli.sealed.matching import NO_ID, REPEATED, SealedMatchSummary, each_id_once
 from caddis.errors import CaddisError
+from caddis.sealed.events.gate import Gate
+from caddis.sealed.keys.authority import Authority
+from caddis.sealed.keys.authority_files import change_authority, read_authority
+from caddis.sealed.keys.directory import Directory
+from caddis.sealed.matcher.matcher import SealedMatcher
 
 VERBS = ("events", "subscriptions", "match", "open", "demo")
 OFFERS = """\
@@ -150,7 +150,7 @@ def test_sealed_files_show_nothing_of_what_is_in_them(homes, seal, subscribe):
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_a_broker_can_use_sealed_subscriptions_of_any_format(caddis, homes, seal, subscribe, form):
-    from caddis.cli.subscriptions import read_subscriptions
+    from caddis.files.subscriptions import read_subscriptions
 
     assert seal().exit_code == subscribe(out=f"ann.{form}").exit_code == 0
     table = read_subscriptions(Path(f"ann.{form}"))

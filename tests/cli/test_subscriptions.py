@@ -9,8 +9,8 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
-from caddis.cli.subscriptions import open_store, read_subscriptions
 from caddis.errors import SubscriptionTableError
+from caddis.files.subscriptions import open_store, read_subscriptions
 
 WHERES = ["city = 'Galway'", 'title = "a ""quoted"" one"', "price < 2\nAND price > 1"]
 

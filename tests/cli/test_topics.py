@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from caddis.cli.topics_demo import INTERESTS, RATES, TopicDemo, write_demo
-from caddis.cli.topics_order import ClusterOrder
-from caddis.cli.topics_summary import ClusterSummary
-from caddis.lab.topic_plots import CurvePoint
-from caddis.pipeline.topics_reports import ClusteringReport, WaveReport
-from caddis.topics.channel_map import ChannelMap
+from caddis.cli.topics.demo import INTERESTS, RATES, TopicDemo, write_demo
+from caddis.cli.topics.order import ClusterOrder
+from caddis.cli.topics.summary import ClusterSummary
+from caddis.lab.figures.topic_plots import CurvePoint
+from caddis.spark.topics.reports import ClusteringReport, WaveReport
+from caddis.topics.channels.map import ChannelMap
 
 CALL = ("topics", "cluster", "interests.csv", "-k", "2", "--out", "out")
 
@@ -72,7 +72,7 @@ def test_a_demo_does_not_write_into_a_folder_that_holds_something(caddis, files)
 
 
 def test_plots_ask_for_matplotlib_before_the_work(caddis, files, monkeypatch):
-    monkeypatch.setattr("caddis.cli.lab_runs.find_spec", lambda _: None)
+    monkeypatch.setattr("caddis.cli.lab.runs.find_spec", lambda _: None)
     assert "pip install 'caddis[lab]'" in caddis(*CALL).stderr
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from threading import Lock
 
-from caddis.topics.dissemination import Acknowledged, Event, Lost
+from caddis.topics.channels.messages import Acknowledged, Event, Lost
 
 LIVE = 1 << 60
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from caddis.lab.instances import outcomes, random_instance
-from caddis.lab.overlay_workloads import Subscription, Workload, parsed, where_of
-from caddis.overlay.topology import Topology
+from caddis.lab.workloads.instances import outcomes, random_instance
+from caddis.lab.workloads.overlay import Subscription, Workload, parsed, where_of
+from caddis.overlay.topology.tree import Topology
 
 
 def drawn_topology(rng: np.random.Generator, most: int = 12) -> Topology:

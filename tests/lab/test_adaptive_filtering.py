@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from caddis.errors import OverlayError
-from caddis.lab.adaptive_filtering import (
+from caddis.lab.adaptive_filtering.figures import (
     FIGURES,
     Conditions,
     Experiment,
@@ -22,8 +22,8 @@ from caddis.lab.adaptive_filtering import (
     plan,
     policy_named,
 )
-from caddis.lab.adaptive_filtering_plots import draw
-from caddis.lab.adaptive_filtering_results import (
+from caddis.lab.adaptive_filtering.plots import draw
+from caddis.lab.adaptive_filtering.results import (
     Saving,
     cells,
     percent_less,
@@ -33,7 +33,7 @@ from caddis.lab.adaptive_filtering_results import (
     write_header,
     write_runs,
 )
-from caddis.overlay.round_trips import synthetic_round_trips
+from caddis.overlay.topology.round_trips import synthetic_round_trips
 
 SMALL = Scale(
     topologies=2,

@@ -9,20 +9,15 @@ import pytest
 
 from caddis.arrays import Words
 from caddis.bloom import false_positive_rate
-from caddis.cli.lab_options import PREFILTERING
-from caddis.confidential.filters import included
-from caddis.confidential.sealed_clauses import MOST_CLAUSES
-from caddis.confidential.sealed_subscriptions import unpack_all
-from caddis.confidential.secret_keys import KeyedHashing
-from caddis.confidential.wire import decode
+from caddis.cli.lab.options import PREFILTERING
 from caddis.errors import ConfidentialError
-from caddis.lab.bloom_prefiltering import KINDS, Experiment, is_timed, plan
-from caddis.lab.bloom_prefiltering_clock import per_event
-from caddis.lab.bloom_prefiltering_figures import SHEETS, all_figures, figures_named
-from caddis.lab.bloom_prefiltering_runs import TABLE, Conditions, Draw, Scale, Setup
-from caddis.lab.bloom_prefiltering_sealed import SealedTopic, batch_of
-from caddis.lab.bloom_prefiltering_sizes import best_compressed, counted_rate, wire_bytes
-from caddis.lab.bloom_prefiltering_workload import (
+from caddis.lab.bloom_prefiltering.clock import per_event
+from caddis.lab.bloom_prefiltering.figures import SHEETS, all_figures, figures_named
+from caddis.lab.bloom_prefiltering.kinds import KINDS, Experiment, is_timed, plan
+from caddis.lab.bloom_prefiltering.runs import TABLE, Conditions, Draw, Scale, Setup
+from caddis.lab.bloom_prefiltering.sealed import SealedTopic, batch_of
+from caddis.lab.bloom_prefiltering.sizes import best_compressed, counted_rate, wire_bytes
+from caddis.lab.bloom_prefiltering.workload import (
     TOPIC,
     HashedWords,
     clause_elements,
@@ -31,11 +26,16 @@ from caddis.lab.bloom_prefiltering_workload import (
     size_of,
     sparse_size,
 )
-from caddis.lab.experiments import Place, Run, Task, keys, whole
-from caddis.lab.figure_plots import draw
-from caddis.lab.figure_results import Values, by_measure, write_figures
-from caddis.lab.workloads import zipf_event_codes, zipf_predicates, zipf_subscriptions
-from caddis.lab.zipf import Predicates
+from caddis.lab.figures.experiments import Place, Run, Task, keys, whole
+from caddis.lab.figures.plots import draw
+from caddis.lab.figures.results import Values, by_measure, write_figures
+from caddis.lab.workloads.named import zipf_event_codes, zipf_predicates, zipf_subscriptions
+from caddis.lab.workloads.zipf import Predicates
+from caddis.sealed.clauses.clauses import MOST_CLAUSES
+from caddis.sealed.clauses.subscriptions import unpack_all
+from caddis.sealed.keys.secrets import KeyedHashing
+from caddis.sealed.prefilter.filters import included
+from caddis.sealed.prefilter.wire import decode
 
 SMALL = Scale(
     repeats=1,

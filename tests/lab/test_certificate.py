@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.lab import certificate as module
-from caddis.lab.certificate import (
+from caddis.lab.workloads.instances import (
+    Instance,
+    outcomes,
+    paper_workload,
+    random_instance,
+    spread_costs,
+)
+from caddis.lab.yardsticks.optimum import undecided
+from caddis.ordering.certificate import cheapest as module
+from caddis.ordering.certificate.cheapest import (
     BranchAndBound,
     by_integer_programme,
     certificate,
@@ -16,8 +24,6 @@ from caddis.lab.certificate import (
     cheapest,
     to_prove,
 )
-from caddis.lab.instances import Instance, outcomes, paper_workload, random_instance, spread_costs
-from caddis.lab.optimum import undecided
 
 
 def an_instance(costs, clauses, answered_by=None) -> Instance:

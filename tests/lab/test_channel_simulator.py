@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from caddis.errors import TopicError
-from caddis.lab.channel_simulator import ChannelSimulator
-from caddis.lab.channel_workloads import ChannelWorkload, simulate_channels
-from caddis.topics.channel_map import ChannelMap
-from caddis.topics.dissemination import Event, Lost, Settings
+from caddis.lab.simulators.channel_workloads import ChannelWorkload, simulate_channels
+from caddis.lab.simulators.channels import ChannelSimulator
+from caddis.topics.channels.map import ChannelMap
+from caddis.topics.channels.messages import Event, Lost, Settings
 from tests.lab.channel_ledger import Ledger
 
 SEEDS = range(5)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from caddis.arrays import Int32s
-from caddis.lab.clustering_simulation import ClusteringSimulation, Spell
-from caddis.lab.clusterings import Settled, settled, wishes
-from caddis.lab.interest_models import planted, redrawn, uniform
-from caddis.topics.excess import count, vote_costs
-from caddis.topics.interests import Interests
-from caddis.topics.schedule import Mode, Schedule, Settings
+from caddis.lab.local_building_blocks.clusterings import Settled, settled, wishes
+from caddis.lab.simulators.clustering import ClusteringSimulation, Spell
+from caddis.lab.workloads.interests import planted, redrawn, uniform
+from caddis.topics.clustering.excess import count, vote_costs
+from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering.schedule import Mode, Schedule, Settings
 
 TOPICS, NODES = 24, 25
 

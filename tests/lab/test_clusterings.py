@@ -6,10 +6,16 @@ import numpy as np
 from hypothesis import given
 
 from caddis.arrays import Int32s
-from caddis.lab.clusterings import adopt_all, agglomerative, random_channels, settled, wishes
-from caddis.lab.interest_models import planted, uniform
-from caddis.topics.interests import Interests
-from caddis.topics.schedule import Schedule, Settings
+from caddis.lab.local_building_blocks.clusterings import (
+    adopt_all,
+    agglomerative,
+    random_channels,
+    settled,
+    wishes,
+)
+from caddis.lab.workloads.interests import planted, uniform
+from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering.schedule import Schedule, Settings
 from tests.topics.plain_excess import cases, cost_of, is_local_minimum, moved_costs
 
 Case = tuple[Interests, Int32s, int]

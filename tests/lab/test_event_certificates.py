@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caddis.lab.event_certificates import EventCertificates, event_certificates
 from caddis.models import AnswerCache, Asker
 from caddis.ordering import Executor
+from caddis.ordering.certificate.events import EventCertificates, event_certificates
 from caddis.ordering.explaining import explain_models
 from tests.ordering.clauses import SCHEMA, Where, drawn_events, drawn_where, executor_of
 

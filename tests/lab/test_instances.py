@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from caddis.lab.instances import Instance, outcomes, paper_workload, random_instance, spread_costs
+from caddis.lab.workloads.instances import (
+    Instance,
+    outcomes,
+    paper_workload,
+    random_instance,
+    spread_costs,
+)
 
 
 def concepts_of(literals: tuple[int, ...]) -> list[int]:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
-from caddis.lab.clusterings import random_channels, wishes
-from caddis.lab.interest_models import (
+from caddis.lab.local_building_blocks.clusterings import random_channels, wishes
+from caddis.lab.workloads.interests import (
     MODELS,
     chosen,
     from_json,
@@ -19,7 +19,7 @@ from caddis.lab.interest_models import (
     zipf,
     zipf_supports,
 )
-from caddis.topics.kmeans import kmeans
+from caddis.topics.clustering.kmeans import kmeans
 from tests.topics.plain_excess import sets_of
 
 DEEZER = Path(__file__).resolve().parents[3] / "shared/data/interests/deezer_HU_genres.json"

@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from caddis.cli.lab_options import BLOCKS
+from caddis.cli.lab.options import BLOCKS
 from caddis.errors import TopicError
-from caddis.lab.experiments import Place, Run, Task, keys, whole
-from caddis.lab.figure_plots import distinct, draw, draw_panel, in_one
-from caddis.lab.figure_results import Cell, by_measure, cells, write_figures
-from caddis.lab.figures import Figure, Line
-from caddis.lab.interest_models import planted
-from caddis.lab.local_building_blocks import KINDS, Experiment, places, plan
-from caddis.lab.local_building_blocks_delays import simulated
-from caddis.lab.local_building_blocks_figures import SHEETS, all_figures, figures_named
-from caddis.lab.local_building_blocks_runs import TABLE, Conditions, Scale, Setup
-from caddis.lab.local_building_blocks_topics import FIRST, LAST, Ballot
-from caddis.lab.local_building_blocks_votes import COMPLETE, quiet, tree_of
-from caddis.lab.tree_simulator import a_round
-from caddis.lab.trees import complete_binary_tree
-from caddis.lab.vote_rounds import Tree, VoteRounds, gaussian_costs
-from caddis.topics.excess import count, vote_costs
+from caddis.lab.figures.experiments import Place, Run, Task, keys, whole
+from caddis.lab.figures.figures import Figure, Line
+from caddis.lab.figures.plots import distinct, draw, draw_panel, in_one
+from caddis.lab.figures.results import Cell, by_measure, cells, write_figures
+from caddis.lab.local_building_blocks.delays import simulated
+from caddis.lab.local_building_blocks.figures import SHEETS, all_figures, figures_named
+from caddis.lab.local_building_blocks.kinds import KINDS, Experiment, places, plan
+from caddis.lab.local_building_blocks.runs import TABLE, Conditions, Scale, Setup
+from caddis.lab.local_building_blocks.topics import FIRST, LAST, Ballot
+from caddis.lab.local_building_blocks.votes import COMPLETE, quiet, tree_of
+from caddis.lab.simulators.tree import a_round
+from caddis.lab.simulators.trees import complete_binary_tree
+from caddis.lab.simulators.vote_rounds import Tree, VoteRounds, gaussian_costs
+from caddis.lab.workloads.interests import planted
+from caddis.topics.clustering.excess import count, vote_costs
 
 SMALL = Scale(
     repeats=2,

@@ -6,9 +6,9 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from caddis.lab.certificate import certificate
-from caddis.lab.instances import Instance, random_instance
-from caddis.lab.optimum import Strategy, expected_cost, optimum, undecided
+from caddis.lab.workloads.instances import Instance, random_instance
+from caddis.lab.yardsticks.optimum import Strategy, expected_cost, optimum, undecided
+from caddis.ordering.certificate.cheapest import certificate
 
 
 def an_instance(costs, selectivity, clauses, answered_by=None) -> Instance:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from caddis.errors import SubscriptionError
-from caddis.lab.instances import paper_workload
-from caddis.lab.overlay_workloads import draw_workload, parsed, where_of
-from caddis.overlay.topology import Topology
+from caddis.lab.workloads.instances import paper_workload
+from caddis.lab.workloads.overlay import draw_workload, parsed, where_of
+from caddis.overlay.topology.tree import Topology
 from tests.lab.overlays import drawn_topology, drawn_workload
 
 

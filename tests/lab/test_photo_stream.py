@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from caddis.lab.photo_stream import (
+from caddis.lab.workloads.photo_stream import (
     CAMERAS,
     CONCEPTS,
     NAMED,

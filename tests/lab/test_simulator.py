@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from caddis.lab import simulator
-from caddis.lab.instances import Instance
-from caddis.lab.overlay_workloads import Subscription, Workload, parsed, where_of
-from caddis.lab.simulation import Simulation, size_of
-from caddis.lab.simulator import Crash, _along, simulate
+from caddis.lab.simulators import overlay as simulator
+from caddis.lab.simulators.overlay import Crash, _along, simulate
+from caddis.lab.simulators.overlay_results import Simulation, size_of
+from caddis.lab.workloads.instances import Instance
+from caddis.lab.workloads.overlay import Subscription, Workload, parsed, where_of
 from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding import FORWARDINGS, Forwarding
-from caddis.overlay.topology import Topology
-from caddis.overlay.traffic import Event, Learnt, Message, Publish
+from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding
+from caddis.overlay.forwarding.traffic import Event, Learnt, Message, Publish
+from caddis.overlay.topology.tree import Topology
 from tests.lab.overlays import drawn_topology, drawn_workload
 from tests.overlay.adrift import patient
 

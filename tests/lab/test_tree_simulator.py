@@ -4,8 +4,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from caddis.lab.tree_simulator import TreeSimulator, a_round, a_while
-from caddis.lab.trees import complete_binary_tree
+from caddis.lab.simulators.tree import TreeSimulator, a_round, a_while
+from caddis.lab.simulators.trees import complete_binary_tree
 from caddis.topics import Voter
 from caddis.topics.links import CLOCK, Link, Sent, Wake
 

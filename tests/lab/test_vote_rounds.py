@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Int64s
 from caddis.errors import TopicError
-from caddis.lab.tree_simulator import TreeSimulator, a_round
-from caddis.lab.trees import complete_binary_tree
-from caddis.lab.vote_rounds import (
+from caddis.lab.simulators.tree import TreeSimulator, a_round
+from caddis.lab.simulators.trees import complete_binary_tree
+from caddis.lab.simulators.vote_rounds import (
     UNIT,
     PairRounds,
     Tree,
@@ -22,10 +22,10 @@ from caddis.lab.vote_rounds import (
     gaussian_costs,
     packets,
 )
-from caddis.topics.difficulty import discriminability, moments
 from caddis.topics.links import Link, Sent
-from caddis.topics.majority import SignVoter, pairwise, winner
-from caddis.topics.voting import Voter
+from caddis.topics.majority.sign_voter import SignVoter, pairwise, winner
+from caddis.topics.voting.difficulty import discriminability, moments
+from caddis.topics.voting.voter import Voter
 
 Heard = dict[tuple[int, int], Any]
 

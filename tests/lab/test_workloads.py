@@ -9,9 +9,8 @@ import pyarrow.compute as pc
 import pytest
 from rich.console import Console
 
-from caddis.lab.baselines import CountingMatcher, join_table
-from caddis.lab.ratios import Row, print_table, records
-from caddis.lab.workloads import (
+from caddis.lab.figures.ratios import Row, print_table, records
+from caddis.lab.workloads.named import (
     MARKETPLACE_SCHEMA,
     ZIPF_SCHEMA,
     marketplace_events,
@@ -21,7 +20,8 @@ from caddis.lab.workloads import (
     zipf_predicates,
     zipf_subscriptions,
 )
-from caddis.lab.zipf import ATTRIBUTES, WORDS, Operator, Predicates
+from caddis.lab.workloads.zipf import ATTRIBUTES, WORDS, Operator, Predicates
+from caddis.lab.yardsticks.baselines import CountingMatcher, join_table
 
 KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "ILIKE", "IS", "NULL"} | {
     *("DATE", "TIMESTAMP", "array_contains")

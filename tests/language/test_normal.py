@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.language import tree
 from caddis.language.columns import Column
-from caddis.language.normal import MAX_CLAUSES, ClauseTemplate, Term, Values, normalise
-from caddis.language.refusals import ShapeProblem
-from caddis.language.tree import And, Atom, Constant, Node, Not, Or
+from caddis.language.syntax import tree
+from caddis.language.syntax.normal import MAX_CLAUSES, ClauseTemplate, Term, Values, normalise
+from caddis.language.syntax.refusals import ShapeProblem
+from caddis.language.syntax.tree import And, Atom, Constant, Node, Not, Or
 
 Truth = bool | None
 Row = dict[str, Truth]

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.arrays import Floats
-from caddis.matching import post_kernels
-from caddis.matching.building import build, post
-from caddis.matching.layout import (
+from caddis.matching.index.building import build, post
+from caddis.matching.index.packing import PackedClauses
+from caddis.matching.kernels import posting as post_kernels
+from caddis.matching.kernels.layout import (
     COLUMN,
     CONTAINS,
     COUNT,
@@ -27,8 +28,7 @@ from caddis.matching.layout import (
     SECOND_TEST,
     TEXT,
 )
-from caddis.matching.packing import PackedClauses
-from caddis.matching.post_kernels import EVERY_EVENT, NONE, ClauseArrays
+from caddis.matching.kernels.posting import EVERY_EVENT, NONE, ClauseArrays
 from tests.matching.twins import (
     entries_under,
     int32s,

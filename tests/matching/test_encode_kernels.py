@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Bytes, Int32s, Int64s
 from caddis.language.columns import float_key
-from caddis.matching import encode_kernels
-from caddis.matching.encode_kernels import code_of_int
+from caddis.matching.kernels import encoding as encode_kernels
+from caddis.matching.kernels.encoding import code_of_int
 
 int64s = st.integers(-(2**63), 2**63 - 1)
 near_ints = st.integers(-20, 20) | int64s

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from caddis.errors import EventError
 from caddis.language import Column, parse_all
-from caddis.matching.encoding import BatchEncoder, ColumnCoder, values_of
-from caddis.matching.packing import pack
+from caddis.matching.index.encoding import BatchEncoder, ColumnCoder, values_of
+from caddis.matching.index.packing import pack
 
 VALUES: dict[pa.DataType, tuple[list[Any], str]] = {
     pa.bool_(): ([True, None, False, True], "x = TRUE OR x IS NULL"),

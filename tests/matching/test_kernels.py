@@ -10,14 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.arrays import Int32s
-from caddis.matching import decide_kernels, kernels, layout, row_kernels
-from caddis.matching.building import AccessIndex, build, post
-from caddis.matching.decide_kernels import (
-    ACCEPTED,
-    REFUSED,
-    UNDECIDED,
+from caddis.matching.index.building import AccessIndex, build, post
+from caddis.matching.index.packing import PackedClauses
+from caddis.matching.kernels import (
+    candidates as kernels,
 )
-from caddis.matching.layout import (
+from caddis.matching.kernels import (
+    deciding as decide_kernels,
+)
+from caddis.matching.kernels import (
+    layout,
+)
+from caddis.matching.kernels import (
+    rows as row_kernels,
+)
+from caddis.matching.kernels.deciding import ACCEPTED, REFUSED, UNDECIDED
+from caddis.matching.kernels.layout import (
     ENTRY_LINK,
     ENTRY_REST,
     KIND,
@@ -28,7 +36,6 @@ from caddis.matching.layout import (
     TEXT,
     BatchArrays,
 )
-from caddis.matching.packing import PackedClauses
 from tests.matching.twins import (
     ARRAY_COLUMN,
     answer,

@@ -25,17 +25,10 @@ from caddis.language import (
 )
 from caddis.language.columns import float_key
 from caddis.language.values import ALL_KNOWN, HIGHEST, LOWEST, NOTHING, ONLY_NULL, after, before
-from caddis.matching import layout
-from caddis.matching.encoding import ColumnCoder
-from caddis.matching.layout import (
-    COLUMN,
-    COUNT,
-    FIRST,
-    HIGH,
-    KIND,
-    LOW,
-)
-from caddis.matching.packing import PackedClauses, is_wide, pack
+from caddis.matching.index.encoding import ColumnCoder
+from caddis.matching.index.packing import PackedClauses, is_wide, pack
+from caddis.matching.kernels import layout
+from caddis.matching.kernels.layout import COLUMN, COUNT, FIRST, HIGH, KIND, LOW
 
 EPOCH = dt.datetime(1970, 1, 1)
 

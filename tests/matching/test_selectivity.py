@@ -6,9 +6,9 @@ import pytest
 
 from caddis.arrays import Floats
 from caddis.language import parse_all
-from caddis.matching import selectivity
-from caddis.matching.encoding import BatchEncoder, ColumnCoder
-from caddis.matching.packing import PackedClauses, pack
+from caddis.matching.index import selectivity
+from caddis.matching.index.encoding import BatchEncoder, ColumnCoder
+from caddis.matching.index.packing import PackedClauses, pack
 
 SCHEMA = pa.schema([("city", pa.string()), ("price", pa.int32()), ("tags", pa.list_(pa.string()))])
 

@@ -15,12 +15,9 @@ import pyarrow as pa
 
 from caddis.arrays import Int32s
 from caddis.language import Column, MatchesText, TextPattern
-from caddis.matching.decide_kernels import (
-    ACCEPTED,
-    REFUSED,
-    UNDECIDED,
-)
-from caddis.matching.layout import (
+from caddis.matching.index.packing import Boundaries, PackedClauses, PackedPredicates
+from caddis.matching.kernels.deciding import ACCEPTED, REFUSED, UNDECIDED
+from caddis.matching.kernels.layout import (
     COLUMN,
     CONTAINS,
     COUNT,
@@ -43,7 +40,6 @@ from caddis.matching.layout import (
     BatchArrays,
     IndexArrays,
 )
-from caddis.matching.packing import Boundaries, PackedClauses, PackedPredicates
 
 ARRAY_COLUMN = 2
 COLUMNS = [

@@ -11,10 +11,11 @@ import pytest
 
 from caddis.arrays import Anys
 from caddis.errors import EnvironmentProblem, ModelError
-from caddis.models import Answers, OnnxImages, efficientnet, efficientnet_lite, imagenet_concepts
-from caddis.models.efficientnet import LiteGraph
-from caddis.models.efficientnet_graph import block_strides, lite_graph
-from caddis.models.onnx_sessions import GraphBytes, session_of
+from caddis.models import Answers, OnnxImages, efficientnet_lite, imagenet_concepts
+from caddis.models.efficientnet import network as efficientnet
+from caddis.models.efficientnet.graph import block_strides, lite_graph
+from caddis.models.efficientnet.network import LiteGraph
+from caddis.models.onnx.sessions import GraphBytes, session_of
 from tests.models.photos import LABELS, photo
 
 SIZE, DEPTH, CLASSES = 37, 0.1, 5

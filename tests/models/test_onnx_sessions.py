@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from caddis.errors import EnvironmentProblem, ModelError
-from caddis.models.onnx_sessions import GraphBytes, GraphFile, needs_onnx, session_of
+from caddis.models.onnx.sessions import GraphBytes, GraphFile, needs_onnx, session_of
 from tests.models.graphs import colour_graph
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from caddis.errors import ModelError
-from caddis.models.torch_files import read_state_dict
+from caddis.models.efficientnet.torch_files import read_state_dict
 
 MAGIC = 0x1950A86A20F9469CFC6C
 ARRAYS = {

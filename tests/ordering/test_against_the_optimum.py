@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from caddis.arrays import Floats
-from caddis.lab.instances import Instance, random_instance
-from caddis.lab.optimum import optimum
-from caddis.lab.ordering_costs import policy_costs
+from caddis.lab.workloads.instances import Instance, random_instance
+from caddis.lab.yardsticks.optimum import optimum
+from caddis.lab.yardsticks.ordering_costs import policy_costs
 from caddis.ordering import POLICIES
 
 pytestmark = pytest.mark.no_cover

@@ -16,9 +16,9 @@ from caddis.models import UNASKED, YES, Asker, Catalogue, Marks, Statistics
 from caddis.ordering import POLICIES, Executor
 from caddis.ordering.demand import GONE, Demand
 from caddis.ordering.graph import Graphs
-from caddis.ordering.price_kernels import extended_unit_price
-from caddis.overlay.route_kernels import extended_gains, settle
-from caddis.overlay.routes import routes_of
+from caddis.ordering.kernels.prices import extended_unit_price
+from caddis.overlay.forwarding.route_kernels import extended_gains, settle
+from caddis.overlay.forwarding.routes import routes_of
 from tests.ordering.clauses import drawn_events, drawn_where, expected, matcher_of, models
 from tests.ordering.twins import Problem, drawn_answers, drawn_problem
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from caddis.lab.instances import Instance, random_instance
-from caddis.lab.optimum import optimum, undecided
-from caddis.ordering.exact_kernels import MOST_LINKS, solved
-from caddis.ordering.layout import NONE
+from caddis.lab.workloads.instances import Instance, random_instance
+from caddis.lab.yardsticks.optimum import optimum, undecided
+from caddis.ordering.kernels.exact import MOST_LINKS, solved
+from caddis.ordering.kernels.layout import NONE
 from tests.ordering.twins import graphs_of, outcomes_of
 
 

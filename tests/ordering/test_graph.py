@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from caddis.models import NO, UNASKED, UNKNOWN, YES
 from caddis.ordering.graph import Graphs
-from caddis.ordering.layout import DROPPED, REFUSED, SATISFIED
-from caddis.ordering.part_kernels import new_scratch, part_ends
-from caddis.ordering.residual_kernels import merge_few, merge_many
+from caddis.ordering.kernels.layout import DROPPED, REFUSED, SATISFIED
+from caddis.ordering.kernels.parts import new_scratch, part_ends
+from caddis.ordering.kernels.residual import merge_few, merge_many
 from tests.ordering.twins import (
     Problem,
     drawn_answers,

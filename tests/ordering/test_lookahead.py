@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from caddis.lab.instances import Instance, random_instance
-from caddis.ordering.either_kernels import lookahead_either
-from caddis.ordering.layout import MOST_ASKED, NONE
-from caddis.ordering.lookahead_kernels import lookahead
+from caddis.lab.workloads.instances import Instance, random_instance
+from caddis.ordering.kernels.either import lookahead_either
+from caddis.ordering.kernels.layout import MOST_ASKED, NONE
+from caddis.ordering.kernels.lookahead import lookahead
 from tests.ordering.twins import an_instance, fares, first_row, graphs_of, models_of, outcomes_of
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from caddis.arrays import Bools
 from caddis.ordering.graph import Graphs
-from caddis.ordering.part_kernels import new_scratch, part_ends, state_key
+from caddis.ordering.kernels.parts import new_scratch, part_ends, state_key
 from caddis.ordering.plan import Plan
 from tests.ordering.twins import (
     Needed,

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Bools, Int32s
 from caddis.errors import ModelError
-from caddis.lab.certificate import certificates
-from caddis.lab.instances import outcomes, paper_workload, random_instance, spread_costs
-from caddis.lab.ordering_costs import candidate_costs, policy_costs
+from caddis.lab.workloads.instances import outcomes, paper_workload, random_instance, spread_costs
+from caddis.lab.yardsticks.ordering_costs import candidate_costs, policy_costs
 from caddis.models import NO, YES, Marks
 from caddis.ordering import POLICIES
-from caddis.ordering.choice_kernels import MOST_LOOKED_AHEAD
+from caddis.ordering.certificate.cheapest import certificates
 from caddis.ordering.graph import Graphs
+from caddis.ordering.kernels.choice import MOST_LOOKED_AHEAD
 from caddis.ordering.plan import Plan
 from caddis.ordering.policies import DEFAULT, Policy, policy_named
 from caddis.ordering.rounds import concepts_of, decide

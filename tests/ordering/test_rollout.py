@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from caddis.lab.instances import Instance, random_instance
-from caddis.lab.optimum import Strategy, expected_cost, undecided
-from caddis.ordering.lookahead_kernels import lookahead
-from caddis.ordering.price_kernels import unit_price
-from caddis.ordering.rollout_kernels import AHEAD, BY_PRICE, MOST_STEPS, better, followed, pick
+from caddis.lab.workloads.instances import Instance, random_instance
+from caddis.lab.yardsticks.optimum import Strategy, expected_cost, undecided
+from caddis.ordering.kernels.lookahead import lookahead
+from caddis.ordering.kernels.prices import unit_price
+from caddis.ordering.kernels.rollout import AHEAD, BY_PRICE, MOST_STEPS, better, followed, pick
 from tests.ordering.twins import first_row, graphs_of
 
 Kernel = Callable[..., int]

@@ -17,9 +17,22 @@ import pyarrow as pa
 
 from caddis.language import Clause, Column, Concept, parse_all
 from caddis.models import NO, UNASKED, UNKNOWN, YES, Catalogue
-from caddis.overlay.beliefs import Beliefs
 from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding import FORWARDINGS, Forwarding, Sharing
+from caddis.overlay.forwarding.beliefs import Beliefs
+from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, Sharing
+from caddis.overlay.forwarding.sharing import IMPATIENT, SharingVisit
+from caddis.overlay.forwarding.traffic import (
+    Answered,
+    Ask,
+    Event,
+    Inside,
+    Learnt,
+    Message,
+    Notification,
+    Publish,
+    Wake,
+)
+from caddis.overlay.forwarding.visits import Sent
 from caddis.overlay.messages import (
     Advertise,
     Join,
@@ -32,19 +45,6 @@ from caddis.overlay.messages import (
     Unadvertise,
     Unsubscribe,
 )
-from caddis.overlay.sharing import IMPATIENT, SharingVisit
-from caddis.overlay.traffic import (
-    Answered,
-    Ask,
-    Event,
-    Inside,
-    Learnt,
-    Message,
-    Notification,
-    Publish,
-    Wake,
-)
-from caddis.overlay.visits import Sent
 from tests.ordering.clauses import CONCEPTS, SCHEMA, Where, drawn_where, models, of_photo
 from tests.ordering.clauses import Event as Facts
 

@@ -14,8 +14,8 @@ from math import ceil, prod
 import numpy as np
 
 from caddis.models import NO, UNASKED, YES, Marks
-from caddis.ordering.layout import PlanArrays
-from caddis.overlay.routes import Routes
+from caddis.ordering.kernels.layout import PlanArrays
+from caddis.overlay.forwarding.routes import Routes
 
 Pair = tuple[frozenset[int], int]
 """Literals and link."""

@@ -18,8 +18,8 @@ from caddis.models import Asker, Catalogue, Statistics, concept
 from caddis.overlay.batch_routing import POLICIES, BatchRouter, Means, policy_named
 from caddis.overlay.known_answers import KnownAnswers
 from caddis.overlay.messages import Advertise, Neighbour, Publisher, Subscribe, Subscriber
-from caddis.overlay.publication_graph import PublicationRoutingGraph
-from caddis.overlay.routing import Routing
+from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
+from caddis.overlay.routing.routing import Routing
 from tests.ordering.clauses import SCHEMA, Where, drawn_events, drawn_where, expected, models
 from tests.overlay.network import Network
 

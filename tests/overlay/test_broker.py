@@ -8,9 +8,8 @@ import pytest
 from caddis.errors import OverlayError
 from caddis.models import UNASKED
 from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding import FORWARDINGS, Forwarding
-from caddis.overlay.messages import Join, Leave, Neighbour, Publisher, Subscribe, Subscriber
-from caddis.overlay.traffic import (
+from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding
+from caddis.overlay.forwarding.traffic import (
     CLOCK,
     MODELS,
     Answered,
@@ -20,6 +19,7 @@ from caddis.overlay.traffic import (
     Notification,
     Publish,
 )
+from caddis.overlay.messages import Join, Leave, Neighbour, Publisher, Subscribe, Subscriber
 from tests.ordering.clauses import CONCEPTS, Where, of_photo
 from tests.overlay.adrift import (
     Adrift,

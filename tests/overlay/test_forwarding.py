@@ -11,11 +11,11 @@ import pytest
 from caddis.errors import OverlayError
 from caddis.language import Column, Concept
 from caddis.models import UNASKED
-from caddis.overlay.beliefs import Beliefs
 from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding import FORWARDINGS, Forwarding, forwarding_named
+from caddis.overlay.forwarding.beliefs import Beliefs
+from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, forwarding_named
+from caddis.overlay.forwarding.traffic import MODELS, Ask, Event, Publish
 from caddis.overlay.messages import Publisher, Subscribe, Subscriber
-from caddis.overlay.traffic import MODELS, Ask, Event, Publish
 from tests.ordering.clauses import CONCEPTS, Where, of_photo
 from tests.overlay.adrift import Adrift, drawn_overlay, patient, publish_some, read
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from caddis.errors import OverlayError
-from caddis.overlay.round_trips import (
+from caddis.overlay.topology.round_trips import (
     PLANETLAB,
     Profile,
     draw_places,
     read_round_trips,
     synthetic_round_trips,
 )
-from caddis.overlay.topology import Topology
+from caddis.overlay.topology.tree import Topology
 
 MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "planetlab"
 needs_planetlab = pytest.mark.skipif(

@@ -10,7 +10,6 @@ import pytest
 
 from caddis.errors import OverlayError, SubscriptionError
 from caddis.language import Clause, parse
-from caddis.overlay.covering import covers, overlap
 from caddis.overlay.messages import (
     Advertise,
     Control,
@@ -24,8 +23,9 @@ from caddis.overlay.messages import (
     Unadvertise,
     Unsubscribe,
 )
-from caddis.overlay.routing import Routing
-from caddis.overlay.tables import Identity
+from caddis.overlay.routing.covering import covers, overlap
+from caddis.overlay.routing.routing import Routing
+from caddis.overlay.routing.tables import Identity
 from tests.overlay.evaluation import Event, World
 from tests.overlay.network import Network, Way
 

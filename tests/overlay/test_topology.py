@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import OverlayError
-from caddis.overlay.round_trips import draw_places
-from caddis.overlay.spanning import grow_spanning_tree, link_times, spanning_tree
-from caddis.overlay.topology import Topology
+from caddis.overlay.topology.round_trips import draw_places
+from caddis.overlay.topology.spanning import grow_spanning_tree, link_times, spanning_tree
+from caddis.overlay.topology.tree import Topology
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -5,7 +5,7 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkRuntimeError
 
 from caddis.errors import CaddisError, EnvironmentProblem, EventError, IndexFolderError
-from caddis.pipeline.failures import as_caddis_error, reason, spark_failures
+from caddis.spark.base.failures import as_caddis_error, reason, spark_failures
 
 WITHOUT_CADDIS = (
     "Spark's workers run a Python without 'caddis': install Caddis for the Python that "

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from caddis.errors import IndexFolderError
-from caddis.pipeline.folders import KEPT_VERSIONS, Version, VersionFolder
+from caddis.spark.base.folders import KEPT_VERSIONS, Version, VersionFolder
 
 SPAWN = multiprocessing.get_context("spawn")
 

@@ -10,8 +10,8 @@ import pytest
 from caddis.errors import IndexFolderError, ModelError
 from caddis.language import Column
 from caddis.models import OnnxImages, Reading, Statistics, Tally, concept
-from caddis.pipeline.model_folder import KEPT_PROBLEMS, KeyedProblem, ModelFolder
-from caddis.pipeline.model_reports import ModelReport
+from caddis.spark.matching.model_folder import KEPT_PROBLEMS, KeyedProblem, ModelFolder
+from caddis.spark.matching.model_reports import ModelReport
 from tests.models.graphs import colour_graph
 
 

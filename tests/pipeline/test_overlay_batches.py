@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from caddis.errors import OverlayError
-from caddis.pipeline.overlay_batches import BatchFolder, Committed, Totals, Written
-from caddis.pipeline.overlay_folder import OverlayFolder
-from caddis.pipeline.overlay_streams import FolderStream
+from caddis.spark.overlay.batches import BatchFolder, Committed, Totals, Written
+from caddis.spark.overlay.folder import OverlayFolder
+from caddis.spark.overlay.streams import FolderStream
 
 SCHEMA = pa.schema([("event_id", pa.int64())])
 

@@ -13,12 +13,12 @@ from caddis.language import Clause, parse_all
 from caddis.matching import Matcher
 from caddis.models import Catalogue
 from caddis.overlay.messages import Advertise, Join, Neighbour, Subscribe, Subscriber
-from caddis.overlay.publication_graph import PublicationRoutingGraph
-from caddis.overlay.routing import Routing
-from caddis.pipeline.model_folder import ModelFolder
-from caddis.pipeline.overlay_graphs import GraphFolder
-from caddis.pipeline.overlay_records import link_schema
-from caddis.pipeline.overlay_worker import RouteOperator, RouteSettings
+from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
+from caddis.overlay.routing.routing import Routing
+from caddis.spark.matching.model_folder import ModelFolder
+from caddis.spark.overlay.graphs import GraphFolder
+from caddis.spark.overlay.records import link_schema
+from caddis.spark.overlay.worker import RouteOperator, RouteSettings
 
 SCHEMA = pa.schema([("event_id", pa.int64()), ("city", pa.string()), ("title", pa.string())])
 

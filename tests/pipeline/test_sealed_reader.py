@@ -10,15 +10,15 @@ import pyarrow as pa
 import pytest
 
 from caddis import SubscriptionStore
-from caddis.confidential.design import TopicDesign
-from caddis.confidential.sealed_subscriptions import as_text
 from caddis.errors import EventError, ModelError, SubscriptionTableError
 from caddis.models import concept
-from caddis.pipeline.folders import VersionFolder
-from caddis.pipeline.sealed_folder import Sealed, SealedFolder
-from caddis.pipeline.sealed_reports import SealedReport
-from caddis.pipeline.worker import MatchOperator
-from tests.confidential.homes import (
+from caddis.sealed.clauses.subscriptions import as_text
+from caddis.sealed.design import TopicDesign
+from caddis.spark.base.folders import VersionFolder
+from caddis.spark.matching.sealed_folder import Sealed, SealedFolder
+from caddis.spark.matching.sealed_reports import SealedReport
+from caddis.spark.matching.worker import MatchOperator
+from tests.sealed.homes import (
     EVENTS,
     SCHEMA,
     WHERES,
@@ -30,7 +30,7 @@ from tests.confidential.homes import (
     sealed_events,
     sealed_wheres,
 )
-from tests.confidential.sealed_workloads import Parties, subscriptions
+from tests.sealed.sealed_workloads import Parties, subscriptions
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from caddis import SubscriptionStore
-from caddis.confidential.sealed_subscriptions import as_text
-from caddis.pipeline.segments import SealedSegments
-from caddis.pipeline.store import TEXTS
-from tests.confidential.homes import homes, sealed_wheres
+from caddis.sealed.clauses.subscriptions import as_text
+from caddis.spark.store.segments import SealedSegments
+from caddis.spark.store.store import TEXTS
+from tests.sealed.homes import homes, sealed_wheres
 
 BLOBS = sealed_wheres()["where"].to_pylist()
 

@@ -3,8 +3,8 @@
 import pytest
 
 from caddis.errors import EnvironmentProblem
-from caddis.pipeline import session
-from caddis.pipeline.session import local_session
+from caddis.spark.base import session
+from caddis.spark.base.session import local_session
 
 
 @pytest.fixture

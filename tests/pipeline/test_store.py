@@ -25,9 +25,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import caddis
 from caddis import Matcher, SubscriptionStore
 from caddis.errors import IndexFolderError, InvalidSubscriptions, SubscriptionTableError
-from caddis.pipeline.folders import KEPT_VERSIONS
-from caddis.pipeline.store import MERGE_RATIO
-from caddis.pipeline.store_reader import StoreReader
+from caddis.spark.base.folders import KEPT_VERSIONS
+from caddis.spark.store.reader import StoreReader
+from caddis.spark.store.store import MERGE_RATIO
 
 SPAWN = multiprocessing.get_context("spawn")
 SCHEMA = pa.schema([("city", pa.string()), ("price", pa.int32()), ("tags", pa.list_(pa.string()))])

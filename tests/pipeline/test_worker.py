@@ -22,9 +22,9 @@ from pyspark import cloudpickle
 
 from caddis import Matcher, SubscriptionStore
 from caddis.errors import EventError
-from caddis.lab.workloads import ZIPF_SCHEMA, zipf_events, zipf_subscriptions
-from caddis.pipeline import worker
-from caddis.pipeline.worker import BYTES_AT_A_TIME, ROWS_AT_A_TIME, MatchOperator, joined
+from caddis.lab.workloads.named import ZIPF_SCHEMA, zipf_events, zipf_subscriptions
+from caddis.spark.matching import worker
+from caddis.spark.matching.worker import BYTES_AT_A_TIME, ROWS_AT_A_TIME, MatchOperator, joined
 
 SPAWN = multiprocessing.get_context("spawn")
 SCHEMA = pa.schema([("event_id", pa.int64()), ("price", pa.int32())])

@@ -15,12 +15,12 @@ import caddis
 from tests.spark.elsewhere import QUICK_TO_START, WHERES, Answers, answers
 
 HERE = Path(__file__).parent
-PIPELINE = Path(caddis.__file__).parent / "pipeline"
+SPARK_ROOM = Path(caddis.__file__).parent / "spark"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(HERE) or item.path.is_relative_to(PIPELINE):
+        if item.path.is_relative_to(HERE) or item.path.is_relative_to(SPARK_ROOM):
             item.add_marker(pytest.mark.spark)
 
 

@@ -23,8 +23,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import caddis
 from caddis import SubscriptionStore
-from tests.confidential.homes import EVENTS as HOMES
-from tests.confidential.homes import homes, sealed_wheres
+from tests.sealed.homes import EVENTS as HOMES
+from tests.sealed.homes import homes, sealed_wheres
 
 ROOT = Path(__file__).parents[2]
 EVENTS = 60

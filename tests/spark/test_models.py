@@ -15,7 +15,7 @@ from caddis.errors import InvalidSubscriptions, ModelError
 from caddis.language import Column
 from caddis.models import OnnxImages, Reading, Statistics, concept, efficientnet_lite
 from caddis.ordering import POLICIES
-from caddis.pipeline.failures import spark_failures
+from caddis.spark.base.failures import spark_failures
 from tests.models.graphs import colour_graph
 from tests.models.photos import encoded, photo, plain
 from tests.ordering.clauses import CONCEPTS, SCHEMA, drawn_events, drawn_where, models, seen

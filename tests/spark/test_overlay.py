@@ -35,13 +35,13 @@ from caddis.matching import Matcher
 from caddis.models import Asker, Catalogue, Model, Statistics
 from caddis.ordering import Executor
 from caddis.overlay.messages import Subscribe, Unsubscribe
-from caddis.pipeline.failures import spark_failures
-from caddis.pipeline.overlay_batches import BatchFolder
-from caddis.pipeline.overlay_broker import BrokerSettings, EventSettings
-from caddis.pipeline.overlay_folder import OverlayFolder
-from caddis.pipeline.overlay_messages import to_record
-from caddis.pipeline.overlay_running import RunningOverlay
-from caddis.pipeline.overlay_streams import FolderStream
+from caddis.spark.base.failures import spark_failures
+from caddis.spark.overlay.batches import BatchFolder
+from caddis.spark.overlay.broker import BrokerSettings, EventSettings
+from caddis.spark.overlay.folder import OverlayFolder
+from caddis.spark.overlay.messages import to_record
+from caddis.spark.overlay.running import RunningOverlay
+from caddis.spark.overlay.streams import FolderStream
 from tests.spark.elsewhere import quickly
 
 # Names that mean something to Spark, or to the records on a link.

@@ -18,10 +18,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 import caddis
 from caddis import ModelReport, SealedReport, SubscriptionStore
-from caddis.confidential import Authority, EventSealer, Identity, KeyRing, TopicDesign
-from caddis.confidential.bundles import Material
-from caddis.confidential.entitlements import Role
-from caddis.confidential.sealed_subscriptions import as_text
 from caddis.errors import (
     AccessError,
     EventError,
@@ -29,8 +25,12 @@ from caddis.errors import (
     ModelError,
     SubscriptionTableError,
 )
-from caddis.pipeline.sealing import OpenOperator, SealOperator
-from tests.confidential.homes import (
+from caddis.sealed import Authority, EventSealer, Identity, KeyRing, TopicDesign
+from caddis.sealed.clauses.subscriptions import as_text
+from caddis.sealed.keys.bundles import Material
+from caddis.sealed.keys.entitlements import Role
+from caddis.spark.sealed.sealing import OpenOperator, SealOperator
+from tests.sealed.homes import (
     EVENTS,
     SCHEMA,
     WHERES,
@@ -40,7 +40,7 @@ from tests.confidential.homes import (
     plainly,
     sealed_wheres,
 )
-from tests.confidential.sealed_workloads import Parties, subscriptions
+from tests.sealed.sealed_workloads import Parties, subscriptions
 from tests.pipeline.test_sealed_reader import of_other_sizes
 from tests.spark.test_streaming import run
 

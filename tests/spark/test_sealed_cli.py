@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
 from caddis.cli.app import app
-from caddis.cli.running import Job
-from caddis.cli.sealed_demo import EVENTS, MATCHES, SUBSCRIPTIONS, SealedDemo, run_demo
-from caddis.cli.sealed_demo_attacks import ATTACKS, with_attacks
-from caddis.cli.sealed_demo_parties import Town
-from caddis.cli.sealed_demo_summary import BrokerTold, Stolen
-from caddis.cli.sealed_matching import MatchOrder, match_sealed
+from caddis.cli.sealed.demo import EVENTS, MATCHES, SUBSCRIPTIONS, SealedDemo, run_demo
+from caddis.cli.sealed.demo_attacks import ATTACKS, with_attacks
+from caddis.cli.sealed.demo_parties import Town
+from caddis.cli.sealed.demo_summary import BrokerTold, Stolen
+from caddis.cli.sealed.matching import MatchOrder, match_sealed
+from caddis.cli.shell.running import Job
 
 PAGE = Path(__file__).parents[2] / "docs" / "confidential.md"
 

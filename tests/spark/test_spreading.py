@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from caddis.errors import OverlayError
-from caddis.pipeline.spreading import spread
+from caddis.spark.base.spreading import spread
 
 
 @dataclass(frozen=True, slots=True)

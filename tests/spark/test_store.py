@@ -39,7 +39,7 @@ def looks(events: DataFrame, store: SubscriptionStore) -> list[tuple[int, str, i
     path = str(store.path)
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from caddis.pipeline.worker import _readers
+        from caddis.spark.matching.worker import _readers
 
         for _ in batches:
             pass

@@ -15,15 +15,15 @@ from typer.testing import CliRunner, Result
 import caddis
 from caddis.cli.app import app
 from caddis.errors import TopicError
-from caddis.lab.interest_models import planted
-from caddis.pipeline.topics import Effort, clustering
-from caddis.pipeline.topics_files import RATES as RATES_IN_FILES
-from caddis.pipeline.topics_files import like_interests
-from caddis.pipeline.topics_packing import PackedInterests
-from caddis.pipeline.topics_reports import ClusteringReport, WaveReport
-from caddis.topics.channel_map import ChannelMap
-from caddis.topics.excess import count, outcomes, total_cost, vote_costs
-from caddis.topics.interests import Interests
+from caddis.lab.workloads.interests import planted
+from caddis.spark.topics.clustering import Effort, clustering
+from caddis.spark.topics.files import RATES as RATES_IN_FILES
+from caddis.spark.topics.files import like_interests
+from caddis.spark.topics.packing import PackedInterests
+from caddis.spark.topics.reports import ClusteringReport, WaveReport
+from caddis.topics.channels.map import ChannelMap
+from caddis.topics.clustering.excess import count, outcomes, total_cost, vote_costs
+from caddis.topics.clustering.interests import Interests
 
 SUBSCRIBERS, TOPICS, K = 120, 30, 5
 
@@ -96,7 +96,7 @@ def settled(interests: DataFrame, rates: DataFrame) -> DataFrame:
 def test_tallies_are_those_of_the_algebra(
     made, interests, rates, partitions, to_driver, monkeypatch
 ):
-    monkeypatch.setattr("caddis.pipeline.topics_packing.TO_DRIVER", to_driver)
+    monkeypatch.setattr("caddis.spark.topics.packing.TO_DRIVER", to_driver)
     effort, rng = Effort(partitions=partitions), np.random.default_rng(partitions)
     with clustering(interests, rates, effort, seed=0, report=ClusteringReport()) as clusterer:
         packed: PackedInterests = clusterer.packed

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from caddis.arrays import Int64s
-from caddis.lab.tree_simulator import TreeSimulator
-from caddis.lab.trees import random_tree
+from caddis.lab.simulators.tree import TreeSimulator
+from caddis.lab.simulators.trees import random_tree
 from caddis.topics.links import Node
-from caddis.topics.voting import Poll
+from caddis.topics.voting.voter import Poll
 
 SPREADS = (0, 1, 3, 1000, 1 << 40)
 """How large costs may be: the smaller, the more are equal."""

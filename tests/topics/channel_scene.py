@@ -7,14 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from caddis.lab.channel_simulator import ChannelSimulator
-from caddis.topics.channel_map import ChannelMap
-from caddis.topics.channel_receiver import ChannelReceiver
-from caddis.topics.dissemination import (
-    Peer,
-    Settings,
-    Started,
-)
+from caddis.lab.simulators.channels import ChannelSimulator
+from caddis.topics.channels.map import ChannelMap
+from caddis.topics.channels.messages import Peer, Settings, Started
+from caddis.topics.channels.receiver import ChannelReceiver
 from tests.lab.channel_ledger import Ledger
 
 FIRST = ChannelMap({"tea": 0, "rain": 1, "wind": 1})

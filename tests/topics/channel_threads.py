@@ -11,9 +11,9 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from caddis.topics.channel_publisher import ChannelPublisher
-from caddis.topics.channel_receiver import ChannelReceiver
-from caddis.topics.dissemination import CONTROL, SUBSCRIBER, Channel, Join, Leave, Peer
+from caddis.topics.channels.messages import CONTROL, SUBSCRIBER, Channel, Join, Leave, Peer
+from caddis.topics.channels.publisher import ChannelPublisher
+from caddis.topics.channels.receiver import ChannelReceiver
 from caddis.topics.links import CLOCK, Link, Sent, Wake
 
 

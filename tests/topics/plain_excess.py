@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from caddis.arrays import Int32s
-from caddis.topics.interests import Interests
+from caddis.topics.clustering.interests import Interests
 
 
 def interests_of(wanted: Sequence[set[int]], rates: Sequence[int]) -> Interests:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
-from caddis.lab.tree_simulator import TreeSimulator
-from caddis.lab.trees import random_tree
-from caddis.topics.catch_all import (
+from caddis.lab.simulators.tree import TreeSimulator
+from caddis.lab.simulators.trees import random_tree
+from caddis.topics.channels.catch_all import (
     MERGE,
     catch_all,
     next_map,
@@ -20,9 +20,9 @@ from caddis.topics.catch_all import (
     popular_topics,
     popularity_steps,
 )
-from caddis.topics.channel_map import ChannelMap
-from caddis.topics.interests import integer_rates
-from caddis.topics.majority_filter import MajorityCascade
+from caddis.topics.channels.map import ChannelMap
+from caddis.topics.clustering.interests import integer_rates
+from caddis.topics.majority.filter import MajorityCascade
 
 BOUND = 20
 RATES = st.dictionaries(st.integers(0, 40).map(str), st.integers(0, 25), max_size=30)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
-from caddis.topics import channel_map
-from caddis.topics.channel_map import ChannelMap
+from caddis.topics.channels import map as channel_map
+from caddis.topics.channels.map import ChannelMap
 
 CHANNELS = st.dictionaries(st.text(max_size=3), st.integers(0, 5), max_size=12)
 MAPS = st.builds(ChannelMap, CHANNELS, st.integers(0, 9), st.none() | st.integers(0, 5))

@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from caddis.topics.channel_map import ChannelMap
-from caddis.topics.channel_publisher import ChannelPublisher
-from caddis.topics.channel_receiver import ChannelReceiver
-from caddis.topics.dissemination import CONTROL, Settings
+from caddis.topics.channels.map import ChannelMap
+from caddis.topics.channels.messages import CONTROL, Settings
+from caddis.topics.channels.publisher import ChannelPublisher
+from caddis.topics.channels.receiver import ChannelReceiver
 from caddis.topics.links import Sent
 from tests.lab.channel_ledger import Ledger
 from tests.topics.channel_threads import Network, NodeThread

@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.tree_simulator import TreeSimulator
-from caddis.lab.trees import random_tree
-from caddis.topics.aggregation import Sums
-from caddis.topics.ballot_kernels import own_cost, own_costs
-from caddis.topics.ballots import Ballots, last_words
-from caddis.topics.clustering import ClusteringNode
-from caddis.topics.clustering_leader import Alarm
-from caddis.topics.clustering_messages import FIRST, Announcement, Offer, Report
-from caddis.topics.excess import count, outcomes, total_cost, vote_costs
-from caddis.topics.interests import Interests, offsets_of
+from caddis.lab.simulators.tree import TreeSimulator
+from caddis.lab.simulators.trees import random_tree
+from caddis.topics.clustering.ballot_kernels import own_cost, own_costs
+from caddis.topics.clustering.ballots import Ballots, last_words
+from caddis.topics.clustering.excess import count, outcomes, total_cost, vote_costs
+from caddis.topics.clustering.interests import Interests, offsets_of
+from caddis.topics.clustering.leader import Alarm
+from caddis.topics.clustering.messages import FIRST, Announcement, Offer, Report
+from caddis.topics.clustering.node import ClusteringNode
+from caddis.topics.clustering.schedule import Settings
 from caddis.topics.links import CLOCK, Link, Sent
-from caddis.topics.schedule import Settings
-from caddis.topics.voting import Votes
+from caddis.topics.voting.aggregation import Sums
+from caddis.topics.voting.voter import Votes
 
 PROTOCOLS = ["aggregation", "measured", "voting"]
 

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from caddis.errors import TopicError
-from caddis.topics.channel_map import ChannelMap
-from caddis.topics.channel_publisher import ChannelPublisher, TellNumbers
-from caddis.topics.channel_receiver import ChannelReceiver
-from caddis.topics.dissemination import (
+from caddis.topics.channels.map import ChannelMap
+from caddis.topics.channels.messages import (
     CONTROL,
     SUBSCRIBER,
     Ask,
@@ -25,6 +23,8 @@ from caddis.topics.dissemination import (
     Start,
     Started,
 )
+from caddis.topics.channels.publisher import ChannelPublisher, TellNumbers
+from caddis.topics.channels.receiver import ChannelReceiver
 from caddis.topics.links import CLOCK
 from tests.topics.channel_scene import FIRST, QUICK, Scene, nothing_lost, receiver_that_has
 

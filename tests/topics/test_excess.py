@@ -6,8 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
-from caddis.topics.excess import Tallies, count, favour_current, outcomes, total_cost, vote_costs
-from caddis.topics.interests import Interests
+from caddis.topics.clustering.excess import (
+    Tallies,
+    count,
+    favour_current,
+    outcomes,
+    total_cost,
+    vote_costs,
+)
+from caddis.topics.clustering.interests import Interests
 from tests.topics.plain_excess import cases, cost_of, interests_of, moved_costs, sets_of
 
 Case = tuple[Interests, np.ndarray, int]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Bools
 from caddis.errors import TopicError
-from caddis.topics.bloom import Hashing
-from caddis.topics.false_positives import (
+from caddis.topics.majority.bloom import Hashing
+from caddis.topics.majority.false_positives import (
     aggregation_bound,
     aggregation_bound_per_bit,
     aggregation_tail_per_bit,

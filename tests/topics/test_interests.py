@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
-from caddis.topics.interests import LARGEST_RATES, Interests, integer_rates
+from caddis.topics.clustering.interests import LARGEST_RATES, Interests, integer_rates
 
 numbers = st.integers(-5, 5) | st.integers(-(2**62), 2**62)
 

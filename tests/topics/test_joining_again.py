@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from caddis.topics.channel_receiver import STRAYS
-from caddis.topics.dissemination import (
-    Channel,
-    Event,
-    Join,
-    Leave,
-)
+from caddis.topics.channels.messages import Channel, Event, Join, Leave
+from caddis.topics.channels.receiver import STRAYS
 from tests.topics.channel_scene import Scene, nothing_lost, receiver_that_has
 
 

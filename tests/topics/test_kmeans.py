@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Int32s
 from caddis.errors import TopicError
-from caddis.lab.clusterings import random_channels
-from caddis.lab.interest_models import planted, zipf
-from caddis.topics.excess import count, outcomes, total_cost, vote_costs
-from caddis.topics.interests import Interests
-from caddis.topics.kmeans import Table, kmeans
+from caddis.lab.local_building_blocks.clusterings import random_channels
+from caddis.lab.workloads.interests import planted, zipf
+from caddis.topics.clustering.excess import count, outcomes, total_cost, vote_costs
+from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering.kmeans import Table, kmeans
 from tests.topics.plain_excess import (
     cases,
     cost_of,

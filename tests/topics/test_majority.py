@@ -12,10 +12,11 @@ from hypothesis.extra.numpy import arrays
 
 from caddis.arrays import Int32s
 from caddis.errors import TopicError
-from caddis.lab.tree_simulator import TreeSimulator, a_round
-from caddis.lab.trees import complete_binary_tree
+from caddis.lab.simulators.tree import TreeSimulator, a_round
+from caddis.lab.simulators.trees import complete_binary_tree
 from caddis.topics.links import Links, Packet, Sent
-from caddis.topics.majority import (
+from caddis.topics.majority.kernels import must_tell, speak
+from caddis.topics.majority.sign_voter import (
     Signs,
     SignVoter,
     as_threshold,
@@ -23,8 +24,7 @@ from caddis.topics.majority import (
     pairwise,
     winner,
 )
-from caddis.topics.majority_kernels import must_tell, speak
-from caddis.topics.voting import Costs
+from caddis.topics.voting.voter import Costs
 from tests.topics.adrift import drifted, on_a_random_tree
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from caddis.errors import TopicError
-from caddis.lab.tree_simulator import TreeSimulator
-from caddis.topics.bloom import BloomFilter
-from caddis.topics.false_positives import popular_bits
+from caddis.lab.simulators.tree import TreeSimulator
 from caddis.topics.links import Links
-from caddis.topics.majority import Signs
-from caddis.topics.majority_filter import LevelSigns, MajorityCascade, MajorityFilter
+from caddis.topics.majority.bloom import BloomFilter
+from caddis.topics.majority.false_positives import popular_bits
+from caddis.topics.majority.filter import LevelSigns, MajorityCascade, MajorityFilter
+from caddis.topics.majority.sign_voter import Signs
 from tests.topics.adrift import Drifting, on_a_random_tree, shaken
 
 TOPICS = [f"topic {i}" for i in range(12)]

@@ -7,13 +7,13 @@ import pytest
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.tree_simulator import TreeSimulator, a_round
-from caddis.lab.trees import complete_binary_tree
-from caddis.lab.vote_rounds import gaussian_costs
-from caddis.topics.aggregation import Sums, cheapest
-from caddis.topics.difficulty import choose_protocol
-from caddis.topics.measured_poll import MeasuredPoll
-from caddis.topics.voting import Votes
+from caddis.lab.simulators.tree import TreeSimulator, a_round
+from caddis.lab.simulators.trees import complete_binary_tree
+from caddis.lab.simulators.vote_rounds import gaussian_costs
+from caddis.topics.voting.aggregation import Sums, cheapest
+from caddis.topics.voting.difficulty import choose_protocol
+from caddis.topics.voting.measured_poll import MeasuredPoll
+from caddis.topics.voting.voter import Votes
 from tests.topics.adrift import Adrift
 
 CLOSE, CLEAR = 0.005, 2.0

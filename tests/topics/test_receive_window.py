@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.topics.dissemination import Event, Gap, Lost
-from caddis.topics.receive_window import ReceiveWindow
+from caddis.topics.channels.messages import Event, Gap, Lost
+from caddis.topics.channels.window import ReceiveWindow
 
 CAPACITY = 6
 NUMBERS = st.integers(1, 16)

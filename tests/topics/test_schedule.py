@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Int32s
 from caddis.errors import TopicError
-from caddis.lab.clusterings import adopt_all, random_channels, settled, wishes
-from caddis.lab.interest_models import MODELS, planted, redrawn, uniform, zipf
-from caddis.topics.interests import Interests
-from caddis.topics.schedule import Mode, Schedule, Settings, Wave
+from caddis.lab.local_building_blocks.clusterings import adopt_all, random_channels, settled, wishes
+from caddis.lab.workloads.interests import MODELS, planted, redrawn, uniform, zipf
+from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering.schedule import Mode, Schedule, Settings, Wave
 from tests.topics.plain_excess import cases, cost_of, is_local_minimum
 
 Case = tuple[Interests, Int32s, int]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.arrays import Int32s
-from caddis.lab.interest_models import planted, uniform
-from caddis.topics.interests import Interests
-from caddis.topics.kmeans import Table, kmeans
-from caddis.topics.search import Effort, fill_empty, recut, search
+from caddis.lab.workloads.interests import planted, uniform
+from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering.kmeans import Table, kmeans
+from caddis.topics.clustering.search import Effort, fill_empty, recut, search
 from tests.topics.plain_excess import (
     cases,
     cost_of,

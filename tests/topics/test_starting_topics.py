@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from caddis.errors import TopicError
-from caddis.topics.channel_publisher import ChannelPublisher
-from caddis.topics.channel_receiver import ChannelReceiver
-from caddis.topics.dissemination import (
+from caddis.topics.channels.messages import (
     CONTROL,
     SUBSCRIBER,
     Acknowledged,
@@ -26,6 +24,8 @@ from caddis.topics.dissemination import (
     Start,
     Started,
 )
+from caddis.topics.channels.publisher import ChannelPublisher
+from caddis.topics.channels.receiver import ChannelReceiver
 from caddis.topics.links import CLOCK, Wake
 from tests.topics.channel_scene import FIRST, QUICK, Scene, nothing_lost, receiver_that_has
 

@@ -7,14 +7,14 @@ import pytest
 
 from caddis.arrays import Floats, Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.tree_simulator import TreeSimulator, a_round
-from caddis.lab.trees import eccentricities, random_binary_tree, random_tree
-from caddis.topics.aggregation import Aggregator
+from caddis.lab.simulators.tree import TreeSimulator, a_round
+from caddis.lab.simulators.trees import eccentricities, random_binary_tree, random_tree
 from caddis.topics.links import Link, Sent
-from caddis.topics.measured_poll import MeasuredPoll
-from caddis.topics.vote_inputs import LARGEST
-from caddis.topics.vote_kernels import least, must_send, take_rest
-from caddis.topics.voting import Poll, Voter, Votes
+from caddis.topics.voting.aggregation import Aggregator
+from caddis.topics.voting.inputs import LARGEST
+from caddis.topics.voting.kernels import least, must_send, take_rest
+from caddis.topics.voting.measured_poll import MeasuredPoll
+from caddis.topics.voting.voter import Poll, Voter, Votes
 from tests.topics.adrift import Adrift, drifted
 from tests.topics.plain_voter import LiteralVoter, PlainVoter
 

@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 
 from caddis import __version__
-from caddis.cli import demo, doctor, explain, keys, lab, match, overlay, sealed, topics
+from caddis.cli.demo import command as demo
+from caddis.cli.doctor import command as doctor
+from caddis.cli.explain import command as explain
+from caddis.cli.keys import command as keys
+from caddis.cli.lab import command as lab
+from caddis.cli.match import command as match
+from caddis.cli.overlay import command as overlay
+from caddis.cli.sealed import command as sealed
+from caddis.cli.topics import command as topics
 
 app = typer.Typer(
     name="caddis",

@@ -4,25 +4,6 @@
 imported when they are first used.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from caddis.lab.overlay_workloads import draw_workload
-    from caddis.lab.simulator import Crash, simulate
-
-__all__ = ["Crash", "draw_workload", "simulate"]
-
-_HOMES = {
-    "Crash": "caddis.lab.simulator",
-    "draw_workload": "caddis.lab.overlay_workloads",
-    "simulate": "caddis.lab.simulator",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'caddis.lab' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

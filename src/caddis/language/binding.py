@@ -16,11 +16,11 @@ import pyarrow as pa
 from caddis.language import literals, patterns
 from caddis.language.comparisons import TypeMismatch, compare, listed_together
 from caddis.language.literals import Literal, LiteralProblem
-from caddis.language.normal import Term, Values
 from caddis.language.patterns import TextPattern
 from caddis.language.predicates import Concept, Contains, InValues, MatchesText, Predicate
-from caddis.language.shapes import TEXT_KINDS, Texts
-from caddis.language.tree import TEXT_TESTS, Atom, Slot, Test
+from caddis.language.syntax.normal import Term, Values
+from caddis.language.syntax.shapes import TEXT_KINDS, Texts
+from caddis.language.syntax.tree import TEXT_TESTS, Atom, Slot, Test
 from caddis.language.values import ALL_KNOWN, NOTHING, ONLY_NULL, ValueSet
 from caddis.language.vocabulary import Vocabulary
 

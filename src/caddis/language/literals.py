@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from caddis.errors import EnvironmentProblem
-from caddis.language import shapes
+from caddis.language.syntax import shapes
 
 
 class LiteralProblem(ValueError):

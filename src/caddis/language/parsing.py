@@ -22,12 +22,12 @@ from caddis.errors import SubscriptionError
 from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
 from caddis.language.columns import Columns
 from caddis.language.literals import check_timezone
-from caddis.language.normal import ClauseTemplate, Term, Values, normalise, parts_of
 from caddis.language.predicates import Clause, Concept, Predicate
-from caddis.language.refusals import ShapeProblem
-from caddis.language.shapes import CONCEPT, IsConcept, Shape, Texts, lift_key, shape_of
-from caddis.language.syntax import is_plain_name, read
-from caddis.language.tree import Node
+from caddis.language.syntax.normal import ClauseTemplate, Term, Values, normalise, parts_of
+from caddis.language.syntax.reading import is_plain_name, read
+from caddis.language.syntax.refusals import ShapeProblem
+from caddis.language.syntax.shapes import CONCEPT, IsConcept, Shape, Texts, lift_key, shape_of
+from caddis.language.syntax.tree import Node
 from caddis.language.vocabulary import Vocabulary
 
 

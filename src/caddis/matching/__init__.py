@@ -4,8 +4,9 @@
 a batch into codes, and `kernels` brings the two together.
 """
 
-from caddis.matching.encoding import values_of
 from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain
+from caddis.matching.index.encoding import values_of
+from caddis.matching.index.needs import NOTHING, Needs
 from caddis.matching.link_matcher import LinkMatcher
 from caddis.matching.matcher import (
     NO_CONCEPTS,
@@ -17,7 +18,6 @@ from caddis.matching.matcher import (
     Report,
     warm_up,
 )
-from caddis.matching.needs import NOTHING, Needs
 
 __all__ = [
     "NOTHING",

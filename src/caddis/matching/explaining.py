@@ -15,13 +15,13 @@ from caddis.arrays import Int32s, Int64s
 from caddis.errors import SubscriptionError
 from caddis.language import Column, Vocabulary, parse_all
 from caddis.language.columns import is_floating, is_text, scale_of
-from caddis.matching import needs, selectivity
-from caddis.matching.building import Postings, post
-from caddis.matching.layout import COLUMN, CONTAINS, FIRST, KIND, TEXT
+from caddis.matching.index import needs, selectivity
+from caddis.matching.index.building import Postings, post
+from caddis.matching.index.needs import NOTHING, Needs
+from caddis.matching.index.packing import WIDE_DECIMAL_BIAS, PackedClauses, pack
+from caddis.matching.kernels.layout import COLUMN, CONTAINS, FIRST, KIND, TEXT
+from caddis.matching.kernels.posting import EVERY_EVENT
 from caddis.matching.matcher import NO_CONCEPTS, Matcher
-from caddis.matching.needs import NOTHING, Needs
-from caddis.matching.packing import WIDE_DECIMAL_BIAS, PackedClauses, pack
-from caddis.matching.post_kernels import EVERY_EVENT
 from caddis.matching.subscription_tables import named_errors, subscription_ids_of
 
 EQUALITY, RANGE, ELEMENT, PATTERN, EVERYTHING = (

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from caddis.errors import SubscriptionError
 from caddis.language import Column
-from caddis.matching.needs import Needs
+from caddis.matching.index.needs import Needs
 
 if TYPE_CHECKING:
     from caddis.matching.matcher import Candidates, Matches

@@ -22,16 +22,16 @@ import pyarrow as pa
 from caddis.arrays import Anys, Bools, Floats, Int32s, Int64s
 from caddis.errors import InvalidSubscriptions, ModelError, SubscriptionError
 from caddis.language import ClauseTable, Column, MatchesText, Vocabulary, parse_all
-from caddis.matching import needs, selectivity, storage
-from caddis.matching.building import AccessIndex, build
-from caddis.matching.decide_kernels import in_row_order
-from caddis.matching.encoding import BatchEncoder, ColumnCoder
-from caddis.matching.kernels import match_batch
-from caddis.matching.layout import FIRST, KIND, TEXT, BatchArrays
-from caddis.matching.needs import Needs
-from caddis.matching.packing import PackedClauses, pack
+from caddis.matching.index import needs, selectivity, storage
+from caddis.matching.index.building import AccessIndex, build
+from caddis.matching.index.encoding import BatchEncoder, ColumnCoder
+from caddis.matching.index.needs import Needs
+from caddis.matching.index.packing import PackedClauses, pack
+from caddis.matching.index.texts import BatchTexts
+from caddis.matching.kernels.candidates import match_batch
+from caddis.matching.kernels.deciding import in_row_order
+from caddis.matching.kernels.layout import FIRST, KIND, TEXT, BatchArrays
 from caddis.matching.subscription_tables import named_errors, subscription_ids_of
-from caddis.matching.texts import BatchTexts
 
 OnInvalid = Choice["raise", "report"]
 NO_CONCEPTS = Vocabulary()

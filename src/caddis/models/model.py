@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from caddis.arrays import Bools
 from caddis.errors import ModelError
-from caddis.language.syntax import is_plain_name
+from caddis.language.syntax.reading import is_plain_name
 
 DEFAULT_COST = 10.0
 """Milliseconds an event that a model is taken to cost until it is measured."""

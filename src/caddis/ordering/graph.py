@@ -9,10 +9,10 @@ import numpy as np
 
 from caddis.arrays import Bools, Int32s
 from caddis.models import UNASKED, Marks
-from caddis.ordering.choice_kernels import settle_events, tell
 from caddis.ordering.demand import Demand
-from caddis.ordering.graph_kernels import copy_literals, group_pairs, share_links, weigh
-from caddis.ordering.layout import OPEN, SATISFIED, Clauses, GraphArrays
+from caddis.ordering.kernels.choice import settle_events, tell
+from caddis.ordering.kernels.graph import copy_literals, group_pairs, share_links, weigh
+from caddis.ordering.kernels.layout import OPEN, SATISFIED, Clauses, GraphArrays
 from caddis.ordering.plan import Plan
 
 

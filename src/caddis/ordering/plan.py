@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from caddis.arrays import Floats, Int32s
-from caddis.matching.post_kernels import ordered_members
+from caddis.matching.kernels.posting import ordered_members
 from caddis.ordering.demand import Demand
-from caddis.ordering.layout import MEMO, MemoArrays, PlanArrays
+from caddis.ordering.kernels.layout import MEMO, MemoArrays, PlanArrays
 
 
 def empty_memo() -> MemoArrays:

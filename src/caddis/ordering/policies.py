@@ -24,7 +24,8 @@ import numpy as np
 
 from caddis.arrays import Bools
 from caddis.errors import ModelError
-from caddis.ordering.choice_kernels import (
+from caddis.ordering.graph import Graphs
+from caddis.ordering.kernels.choice import (
     EMEC,
     FORESIGHT,
     LOOKAHEAD,
@@ -35,7 +36,6 @@ from caddis.ordering.choice_kernels import (
     UNIT_PRICE,
     choose,
 )
-from caddis.ordering.graph import Graphs
 from caddis.ordering.plan import Plan
 
 DEFAULT = "foresight"

@@ -4,12 +4,12 @@
 messages; `FORWARDINGS` are the ways in which brokers divide the models of an event among them.
 """
 
-from caddis.overlay.beliefs import Beliefs
 from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding import FORWARDINGS, Forwarding, Sharing, forwarding_named
-from caddis.overlay.publication_graph import PublicationRoutingGraph
-from caddis.overlay.routing import Routing
-from caddis.overlay.topology import Topology
+from caddis.overlay.forwarding.beliefs import Beliefs
+from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, Sharing, forwarding_named
+from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
+from caddis.overlay.routing.routing import Routing
+from caddis.overlay.topology.tree import Topology
 
 __all__ = [
     "FORWARDINGS",

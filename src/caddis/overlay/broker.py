@@ -19,16 +19,12 @@ import numpy as np
 from caddis.errors import OverlayError
 from caddis.matching import Matcher
 from caddis.models import UNASKED
-from caddis.ordering.layout import NONE
-from caddis.overlay.beliefs import Beliefs
-from caddis.overlay.compiled_graph import CompiledGraph
-from caddis.overlay.forwarding import Forwarding
-from caddis.overlay.messages import Join, Leave, Link, Neighbour, Publisher
-from caddis.overlay.publication_graph import CompileClauses, PublicationRoutingGraph
-from caddis.overlay.routing import Routing
-from caddis.overlay.sharing import SharingVisit
-from caddis.overlay.tables import Read
-from caddis.overlay.traffic import (
+from caddis.ordering.kernels.layout import NONE
+from caddis.overlay.forwarding.beliefs import Beliefs
+from caddis.overlay.forwarding.compiled_graph import CompiledGraph
+from caddis.overlay.forwarding.policies import Forwarding
+from caddis.overlay.forwarding.sharing import SharingVisit
+from caddis.overlay.forwarding.traffic import (
     MODELS,
     Answered,
     Ask,
@@ -39,7 +35,11 @@ from caddis.overlay.traffic import (
     Publish,
     Wake,
 )
-from caddis.overlay.visits import NOBODY, Sent, Visit
+from caddis.overlay.forwarding.visits import NOBODY, Sent, Visit
+from caddis.overlay.messages import Join, Leave, Link, Neighbour, Publisher
+from caddis.overlay.routing.publication_graph import CompileClauses, PublicationRoutingGraph
+from caddis.overlay.routing.routing import Routing
+from caddis.overlay.routing.tables import Read
 
 REMEMBERED = 100_000
 """Events that are known to have been here."""

@@ -5,19 +5,24 @@ popular topics; `ClusteringNode` finds channels with nobody who knows all intere
 says which they are, to publishers and receivers. All nodes stand behind `Links`.
 """
 
-from caddis.topics.aggregation import Aggregator
-from caddis.topics.bloom import BloomFilter
-from caddis.topics.catch_all import next_map, popular_by_levels, popular_topics, popularity_steps
-from caddis.topics.channel_map import ChannelMap
-from caddis.topics.channel_publisher import ChannelPublisher
-from caddis.topics.channel_receiver import ChannelReceiver
-from caddis.topics.clustering import ClusteringNode
-from caddis.topics.difficulty import choose_protocol
-from caddis.topics.interests import Interests, integer_rates
+from caddis.topics.channels.catch_all import (
+    next_map,
+    popular_by_levels,
+    popular_topics,
+    popularity_steps,
+)
+from caddis.topics.channels.map import ChannelMap
+from caddis.topics.channels.publisher import ChannelPublisher
+from caddis.topics.channels.receiver import ChannelReceiver
+from caddis.topics.clustering.interests import Interests, integer_rates
+from caddis.topics.clustering.node import ClusteringNode
 from caddis.topics.links import CLOCK, Links, Packet, Wake
-from caddis.topics.majority_filter import MajorityCascade, MajorityFilter
-from caddis.topics.measured_poll import MeasuredPoll
-from caddis.topics.voting import Poll, Voter, Votes
+from caddis.topics.majority.bloom import BloomFilter
+from caddis.topics.majority.filter import MajorityCascade, MajorityFilter
+from caddis.topics.voting.aggregation import Aggregator
+from caddis.topics.voting.difficulty import choose_protocol
+from caddis.topics.voting.measured_poll import MeasuredPoll
+from caddis.topics.voting.voter import Poll, Voter, Votes
 
 __all__ = [
     "CLOCK",

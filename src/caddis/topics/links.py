@@ -102,7 +102,7 @@ class _Early:
 class Links:
     """A node behind its links, for whoever drives it.
 
-    >>> from caddis.topics.voting import Voter
+    >>> from caddis.topics.voting.voter import Voter
     >>> voter = Voter(choices=2)
     >>> links = Links(voter)
     >>> links.send(voter.set_input([3, 5]))

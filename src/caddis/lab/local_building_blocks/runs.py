@@ -1,0 +1,79 @@
+"""What is run for the paper on local building blocks: where, how often, and what is kept of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from caddis.errors import TopicError
+from caddis.lab.figures.experiments import Run
+from caddis.lab.figures.run_tables import RunTable
+from caddis.topics.clustering.interests import Interests
+
+DRAWN = "drawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What all runs have in common; runs under other conditions are not comparable.
+
+    nodes: of a tree, where that does not vary.
+    changed: the share of nodes whose inputs change once a vote is quiet.
+    interests: whose topics are voted on and clustered: DRAWN, or a digest of their file.
+    subscribers, topics: of these interests.
+    k: the channels on which their votes are cast.
+    """
+
+    nodes: int = 1000
+    changed: float = 0.01
+    seed: int = 1
+    interests: str = DRAWN
+    subscribers: int = 10_000
+    topics: int = 100
+    k: int = 10
+
+    def of_file(self, interests: Interests, digest: str) -> Conditions:
+        """The same with real interests."""
+        return replace(
+            self,
+            interests=digest,
+            subscribers=interests.subscribers,
+            topics=interests.topic_count,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where experiments are run along their axes, and how often.
+
+    repeats: how often; few: the same where a single run is large.
+    distances: d'(1,2); second: d'(2,3); fixed: d'(1,2) where that does not vary.
+    together: votes side by side.
+    delayed: d'(1,2) where messages take random times.
+    every: one of so many topics is voted on.
+    shares: of the topics that vote at once.
+    """
+
+    repeats: int = 30
+    few: int = 5
+    distances: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 4)
+    second: tuple[float, ...] = (0, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 4)
+    fixed: tuple[float, ...] = (0.01, 0.05, 0.1, 0.5, 1)
+    nodes: tuple[float, ...] = (1e3, 1e4, 1e5, 1e6)
+    choices: tuple[float, ...] = (2, 3, 5, 10, 20)
+    together: tuple[float, ...] = (1, 3, 10, 30, 100)
+    bits: tuple[float, ...] = (40, 50, 60, 80, 100, 150, 200)
+    every: int = 1
+    channels: tuple[float, ...] = (2, 5, 10, 20, 40)
+    shares: tuple[float, ...] = (0.1, 0.2, 0.5, 1.0)
+    delayed: tuple[float, ...] = (0.01, 0.1, 0.5, 1, 4)
+
+
+TABLE = RunTable(Run, TopicError)
+
+
+class Setup(NamedTuple):
+    """What every run is given."""
+
+    conditions: Conditions
+    interests: Interests

@@ -1,0 +1,208 @@
+"""Publishers and receivers of channels in virtual time, over a network that delays and loses.
+
+A channel carries an event to each receiver that has joined it: after a delay of its own for every
+copy, so that copies overtake each other, or not at all. Control messages fare no better, and among
+them those that join and leave a channel. Everybody learns of a new map at another moment, or only
+of the next. Moments are in milliseconds. A run is determined by its arguments and its generator.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+
+import numpy as np
+
+from caddis.errors import TopicError
+from caddis.topics.channels.map import ChannelMap
+from caddis.topics.channels.messages import (
+    CONTROL,
+    SUBSCRIBER,
+    Channel,
+    Event,
+    Join,
+    Leave,
+    Peer,
+    Settings,
+)
+from caddis.topics.channels.publisher import ChannelPublisher
+from caddis.topics.channels.receiver import ChannelReceiver
+from caddis.topics.links import CLOCK, Link, Sent, Wake
+
+Node = ChannelPublisher | ChannelReceiver
+Loss = Callable[[str, str, object], bool]
+"""Whether a message is lost, by its sender, its receiver (for a `Join`, "channel 3") and itself."""
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What was sent, by the kind of message: copies that come, copies that are lost, bytes of both.
+
+    on_channels: events as publishers put them on channels; above `published`, it is overlaps' cost.
+    """
+
+    sent: Counter[str] = field(default_factory=Counter)
+    lost: Counter[str] = field(default_factory=Counter)
+    nbytes: Counter[str] = field(default_factory=Counter)
+    published: int = 0
+    on_channels: int = 0
+
+
+class ChannelSimulator:
+    """A network of publishers and receivers.
+
+    delay_ms: the shortest and the mean delay of a message; what is above the shortest is drawn
+        from an exponential distribution.
+    loss: the chance that a message is lost, or what decides it.
+    hear: told whatever a receiver hands to its subscriber, with the receiver's name.
+    """
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        hear: Callable[[str, object], None],
+        *,
+        loss: float | Loss = 0.0,
+        delay_ms: tuple[float, float] = (1.0, 30.0),
+    ) -> None:
+        self.now = 0.0
+        self.traffic = Traffic()
+        self.publishers: dict[str, ChannelPublisher] = {}
+        self.receivers: dict[str, ChannelReceiver] = {}
+        self._rng, self._hear, self._loss, self._delay_ms = rng, hear, loss, delay_ms
+        self._members: dict[int, set[str]] = {}
+        self._order = count()
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+
+    def add_publisher(
+        self, name: str, first: ChannelMap, settings: Settings | None = None
+    ) -> ChannelPublisher:
+        """A publisher that begins now. Publishers and receivers all have different names."""
+        self._check_new(name)
+        node = self.publishers[name] = ChannelPublisher(name, first, settings)
+        self.say(name, node.begin())
+        return node
+
+    def add_receiver(
+        self, name: str, first: ChannelMap, settings: Settings | None = None
+    ) -> ChannelReceiver:
+        """A receiver that wants nothing yet."""
+        self._check_new(name)
+        node = self.receivers[name] = ChannelReceiver(name, first, settings)
+        return node
+
+    def at(self, moment_ms: float, action: Callable[[], None]) -> None:
+        """Do something at a moment."""
+        heapq.heappush(self._due, (moment_ms, next(self._order), action))
+
+    def tell(self, name: str, new: ChannelMap) -> None:
+        """One node learns of a map now."""
+        node = self._node(name)
+        self.say(name, node.adopt(new))
+
+    def announce(self, new: ChannelMap, within_ms: float, missed: float = 0.0) -> None:
+        """All learn of a map within a time; some miss it."""
+        for name in [*self.publishers, *self.receivers]:
+            if self._rng.random() >= missed:
+                moment = self.now + self._rng.random() * within_ms
+                self.at(moment, partial(self.tell, name, new))
+
+    def publish(self, name: str, topic: str, body: object) -> None:
+        """A publisher publishes an event now."""
+        self.traffic.published += 1
+        self.say(name, self.publishers[name].publish(topic, body))
+
+    def say(self, name: str, sent: Sent) -> None:
+        """Carry what a node said."""
+        for link, message in sent:
+            self._carry(name, link, message)
+
+    def run(self, until_ms: float) -> None:
+        """Let time pass up to a moment; if that is over, none passes."""
+        while self._due and self._due[0][0] <= until_ms:
+            moment, _, action = heapq.heappop(self._due)
+            self.now = max(self.now, moment)
+            action()
+        self.now = max(self.now, until_ms)
+
+    def _check_new(self, name: str) -> None:
+        if name in self.publishers or name in self.receivers:
+            raise TopicError(f"{name!r} is there already; publishers and receivers share names")
+
+    def _node(self, name: str) -> Node:
+        return self.publishers[name] if name in self.publishers else self.receivers[name]
+
+    def _carry(self, name: str, link: Link, message: object) -> None:
+        if link is SUBSCRIBER:
+            self._hear(name, message)
+        elif isinstance(message, Wake):
+            self.at(self.now + message.after_ms, partial(self._deliver, name, CLOCK, message))
+        elif isinstance(link, Channel):
+            self._on_channel(name, link, message)
+        elif isinstance(link, Peer):
+            self._copies(name, [link.name], Peer(name), message)
+        else:
+            others = self.receivers if name in self.publishers else self.publishers
+            self._copies(name, others, CONTROL, message)
+
+    def _on_channel(self, name: str, link: Channel, message: object) -> None:
+        members = self._members.setdefault(link.number, set())
+        if isinstance(message, Join):
+            self._copy(name, f"channel {link.number}", message, partial(members.add, name))
+        elif isinstance(message, Leave):
+            self._copy(name, f"channel {link.number}", message, partial(members.discard, name))
+        else:
+            self.traffic.on_channels += 1
+            self._copies(name, sorted(members), link, message)
+
+    def _copies(self, name: str, others: Iterable[str], link: Link, message: object) -> None:
+        again = isinstance(message, Event) and isinstance(link, Peer)
+        kind = "Event again" if again else None
+        for other in others:
+            self._copy(name, other, message, partial(self._deliver, other, link, message), kind)
+
+    def _copy(
+        self,
+        name: str,
+        other: str,
+        message: object,
+        arrive: Callable[[], None],
+        kind: str | None = None,
+    ) -> None:
+        """Let a message arrive after a delay, or be lost."""
+        kind = kind or type(message).__name__
+        self.traffic.nbytes[kind] += size_of(message)
+        if self._is_lost(name, other, message):
+            self.traffic.lost[kind] += 1
+            return
+        self.traffic.sent[kind] += 1
+        self.at(self.now + self._delay(), arrive)
+
+    def _deliver(self, name: str, link: Link, message: object) -> None:
+        self.say(name, self._node(name).handle(link, message))
+
+    def _is_lost(self, name: str, other: str, message: object) -> bool:
+        if callable(self._loss):
+            return self._loss(name, other, message)
+        return self._loss > 0 and self._rng.random() < self._loss
+
+    def _delay(self) -> float:
+        shortest, mean = self._delay_ms
+        return shortest + float(self._rng.exponential(mean - shortest))
+
+
+def size_of(message: object) -> int:
+    """About how many bytes a message takes: texts by their length, numbers with 8.
+
+    >>> size_of(Event("ann", "tea", 1, "is ready"))
+    22
+    """
+    if isinstance(message, str | bytes):
+        return len(message)
+    if isinstance(message, tuple):
+        return sum(map(size_of, message))
+    return 8

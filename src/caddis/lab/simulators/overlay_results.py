@@ -1,0 +1,131 @@
+"""What a simulated overlay did: who was notified when, what ran where, what passed the links."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from caddis.arrays import Floats, Int32s, Int64s
+from caddis.overlay.forwarding.traffic import Learnt, Publish
+
+Mean = Literal["notifications", "brokers", "events", "paths"]
+"""How the mean delay is taken, which the paper leaves open.
+
+    notifications   every notification counts once
+    brokers         every broker that notified somebody of an event counts once
+    events          every event counts once, with the mean of its notifications
+    paths           every subscription counts once an event, matched or not, with what ran on the
+                    way to its broker (equation 2)
+"""
+
+
+@dataclass(slots=True)
+class Log:
+    """Written while a simulation runs."""
+
+    ran: list[tuple[int, int, float]] = field(default_factory=list)
+    """Event, broker and cost of each model that ran."""
+    notified: dict[tuple[int, str], float] = field(default_factory=dict)
+    """By event and subscription: when."""
+    at: list[tuple[int, int, float]] = field(default_factory=list)
+    """Event, broker and moment of each notification."""
+    messages: Counter[type] = field(default_factory=Counter)
+    nbytes: Counter[type] = field(default_factory=Counter)
+    repeated: int = 0
+    """Notifications that had been made before, by a broker that forgot it."""
+    resent: int = 0
+    """Messages that were lost on a link."""
+
+    def notify(self, event: int, subscription_id: str, broker: int, now: float) -> None:
+        """Somebody was told of an event."""
+        if (event, subscription_id) in self.notified:
+            self.repeated += 1
+            return
+        self.notified[event, subscription_id] = now
+        self.at.append((event, broker, now))
+
+    def count(self, message: object, times: int = 1) -> None:
+        """A message passed a link."""
+        kind = type(message)
+        self.messages[kind] += times
+        self.nbytes[kind] += times * size_of(message)
+
+    def sums(self, events: int, brokers: int) -> tuple[Int64s, Floats]:
+        """By event and broker: how many models ran, and for how long in all."""
+        runs, work = np.zeros((events, brokers), np.int64), np.zeros((events, brokers))
+        if self.ran:
+            event, broker, cost = zip(*self.ran, strict=True)
+            np.add.at(runs, (event, broker), 1)
+            np.add.at(work, (event, broker), cost)
+        return runs, work
+
+
+def size_of(message: object) -> int:
+    """Bytes of a message on a link: a header, two bits a mark, two bytes a number."""
+    if isinstance(message, Publish):
+        return 16 + message.event.nbytes + -(-len(message.known) // 4) + 2 * len(message.charge)
+    if isinstance(message, Learnt):
+        return 16 + 3 * len(message.concepts) + 2 * len(message.charge)
+    return 16 + len(getattr(message, "where", "")) + len(getattr(message, "subscription_id", ""))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulation:
+    """What came of a workload under a policy."""
+
+    policy: str
+    notified: frozenset[tuple[int, str]]
+    """Event and subscription."""
+    event: Int32s
+    broker: Int32s
+    delay_ms: Floats
+    """By notification: its event, the broker that made it, and how long after the publication,
+    less what the links between take."""
+    latency_ms: Floats
+    """The same with what the links take."""
+    runs: Int64s
+    work_ms: Floats
+    """By event and broker: how many models ran, and for how long in all."""
+    path_work_ms: Floats
+    """By event and broker: what ran on the way to it, itself included."""
+    subscribers: Int64s
+    """By broker: how many subscriptions are at it."""
+    messages: dict[str, int]
+    nbytes: dict[str, int]
+    """By kind of message."""
+    span_ms: float
+    """From the first publication to the last thing that happened."""
+    repeated: int
+    resent: int
+
+    def mean_delay_ms(self, mean: Mean = "notifications") -> float:
+        """The mean processing delay; not a number if nobody was notified."""
+        if mean == "paths":
+            return float((self.path_work_ms @ self.subscribers).mean() / self.subscribers.sum())
+        if not len(self.event):
+            return float("nan")
+        if mean == "notifications":
+            return float(self.delay_ms.mean())
+        events = self.event.astype(np.int64)
+        keys = events if mean == "events" else events * len(self.subscribers) + self.broker
+        _, group = np.unique(keys, return_inverse=True)
+        return float(np.mean(np.bincount(group, self.delay_ms) / np.bincount(group)))
+
+    @property
+    def cost_ms(self) -> float:
+        """The models' time in all brokers, for an event on average: the redundancy overhead."""
+        return float(self.work_ms.sum(axis=1).mean())
+
+    @property
+    def runs_per_event(self) -> float:
+        """Models that ran, for an event on average."""
+        return float(self.runs.sum(axis=1).mean())
+
+    @property
+    def utilisation(self) -> Floats:
+        """By broker: the share of the time in which it ran models."""
+        share: Floats = self.work_ms.sum(axis=0) / max(self.span_ms, 1e-9)
+        return share

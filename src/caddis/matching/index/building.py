@@ -1,0 +1,158 @@
+"""Building the access index from packed clauses.
+
+Each clause is posted under its least likely predicate: once for each single value of it, or under
+the one or two dyadic intervals that cover a range (level l covers 2^l codes, and the smallest
+level is taken at which two nodes suffice). The next likely predicates go into the posting itself.
+Sorting the postings by node, filter column and filter gives the runs and groups of `kernels`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caddis.arrays import Bools, Floats, Int32s, Int64s
+from caddis.matching.index.packing import PackedClauses
+from caddis.matching.kernels.layout import COLUMN, IndexArrays
+from caddis.matching.kernels.posting import (
+    ClauseArrays,
+    access_predicates,
+    count_postings,
+    fill_postings,
+    ordered_members,
+    post_clauses,
+)
+
+MOST_LEVELS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class AccessIndex:
+    """The arrays of the index, and what is needed to find one's way in them."""
+
+    arrays: IndexArrays
+    most_codes: int
+    patterns: Int32s
+    """Predicates on texts that are access tokens, in the order of their nodes."""
+    first_pattern: int
+    everything: int
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Where each clause is posted."""
+
+    access: Int32s
+    """By clause: its access predicate, or EVERY_EVENT."""
+    ordered: Int32s
+    """The clauses' members, the least likely first."""
+    rows: Int32s
+    """Rows of (clause, low, high, level, token); level -1: the token is a text's predicate."""
+
+
+def post(packed: PackedClauses, likelihood: Floats) -> Postings:
+    """Choose each clause's access predicate, and the tokens that it comes to."""
+    table = packed.predicates.table
+    ordered = ordered_members(packed.starts, packed.members, likelihood)
+    repeated = np.array([column.repeated for column in packed.columns], bool)
+    access = access_predicates(packed.starts, ordered, table, repeated[table[:, COLUMN]])
+    rows = np.zeros((count_postings(access, table), 5), np.int32)
+    used = post_clauses(access, table, packed.predicates.intervals, rows)
+    return Postings(access, ordered, rows[:used])
+
+
+def build(packed: PackedClauses, likelihood: Floats) -> AccessIndex:
+    """The access index of packed clauses, given how likely each predicate is."""
+    postings = post(packed, likelihood)
+    clauses = ClauseArrays(packed.starts, postings.ordered, packed.owner)
+    lengths = np.diff(packed.starts)[postings.rows[:, 0]]
+    rest = np.empty(int(lengths.sum()) + len(lengths), np.int32)
+    filters, entries, used = fill_postings(
+        postings.rows, postings.access, clauses, packed.predicates.table, rest
+    )
+    nodes = _Nodes.number(packed, postings.access, postings.rows)
+    return _assemble(packed, nodes, filters, entries, rest[:used].copy())
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """The numbers of the access tokens."""
+
+    of_posting: Int64s
+    base: Int64s
+    patterns: Int32s
+    first_pattern: int
+
+    @staticmethod
+    def number(packed: PackedClauses, access: Int32s, posted: Int32s) -> _Nodes:
+        level, token = posted[:, 3].astype(np.int64), posted[:, 4].astype(np.int64)
+        coded = level >= 0
+        columns = len(packed.columns)
+        column = np.full(len(posted), columns, np.int64)
+        column[coded] = packed.predicates.table[access[posted[coded, 0]], COLUMN]
+        used = np.zeros((columns, MOST_LEVELS), bool)
+        used[column[coded], level[coded]] = True
+        base, first_pattern = _level_bases(packed, used)
+        nodes = np.empty(len(posted), np.int64)
+        nodes[coded] = base[column[coded], level[coded]] + token[coded]
+        patterns = np.unique(token[~coded & (token >= 0)]).astype(np.int32)
+        by_text = ~coded & (token >= 0)
+        nodes[by_text] = first_pattern + np.searchsorted(patterns, token[by_text])
+        nodes[~coded & (token < 0)] = first_pattern + len(patterns)
+        return _Nodes(nodes, base, patterns, first_pattern)
+
+    @property
+    def everything(self) -> int:
+        return self.first_pattern + len(self.patterns)
+
+
+def _level_bases(packed: PackedClauses, used: Bools) -> tuple[Int64s, int]:
+    base = np.full(used.shape, -1, np.int64)
+    total = 0
+    for column, level in zip(*np.nonzero(used), strict=True):
+        base[column, level] = total
+        total += ((packed.boundaries[column].codes - 1) >> level) + 1
+    return base, total
+
+
+def _assemble(
+    packed: PackedClauses, nodes: _Nodes, filters: Int32s, entries: Int32s, rest: Int32s
+) -> AccessIndex:
+    """Sort the postings, and note where nodes, runs and groups begin."""
+    run_key = (nodes.of_posting << 18) | (filters[:, 0].astype(np.int64) << 16) | filters[:, 1]
+    group_key = (filters[:, 2].astype(np.int64) << 32) | filters[:, 3]
+    order = np.lexsort((group_key, run_key))
+    run_key, group_key, filters = run_key[order], group_key[order], filters[order]
+    new_run = np.ones(len(order), bool)
+    new_run[1:] = run_key[1:] != run_key[:-1]
+    new_group = new_run.copy()
+    new_group[1:] |= group_key[1:] != group_key[:-1]
+    runs, groups = np.flatnonzero(new_run), np.flatnonzero(new_group)
+    arrays = IndexArrays(
+        node_base=nodes.base,
+        node_runs=_starts(run_key[runs] >> 18, nodes.everything + 1),
+        runs=_table(filters[runs, 0], filters[runs, 1], np.searchsorted(groups, runs), len(groups)),
+        groups=_table(filters[groups, 2], filters[groups, 3], groups, len(order)),
+        entries=entries[order],
+        rest=rest,
+        predicates=packed.predicates.table,
+        intervals=packed.predicates.intervals,
+    )
+    for array in arrays:
+        array.flags.writeable = False
+    most_codes = max((boundaries.codes for boundaries in packed.boundaries), default=1)
+    return AccessIndex(arrays, most_codes, nodes.patterns, nodes.first_pattern, nodes.everything)
+
+
+def _starts(owners: Int64s, count: int) -> Int32s:
+    """Where each of `count` owners begins among sorted owners, and the end."""
+    return np.searchsorted(owners, np.arange(count + 1)).astype(np.int32)
+
+
+def _table(first: Int32s, second: Int32s, starts: Int64s, end: int) -> Int32s:
+    """Rows of two values and a start, with one more row for the end."""
+    rows = np.zeros((len(starts) + 1, 3), np.int32)
+    rows[:-1, 0], rows[:-1, 1], rows[:-1, 2] = first, second, starts
+    rows[-1, 2] = end
+    return rows

@@ -1,0 +1,231 @@
+"""Clauses as arrays: every predicate becomes intervals of small integers, its column's *codes*.
+
+A column's boundaries are all the keys that any predicate on it mentions, sorted: B[0..m). The code
+of a value says where it lies among them, which is all that any predicate can ask:
+
+    null        below B[0]    B[0]    between    B[1]    ...    B[m-1]    above B[m-1]
+     0              1          2         3         4               2m          2m + 1
+
+So equality, IN, ranges, prefixes and IS NULL are all intervals of codes, of any type, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Bools, Int32s, Int64s
+from caddis.language import ClauseTable, Column, Contains, InValues, MatchesText, Predicate
+from caddis.language.columns import is_comparable, is_text
+from caddis.language.values import HIGHEST, LOWEST, Cut, Key
+from caddis.matching.kernels.layout import (
+    COLUMN,
+    CONTAINS,
+    COUNT,
+    FIRST,
+    HIGH,
+    INTERVAL,
+    INTERVALS,
+    KIND,
+    LACKS,
+    LOW,
+    TEXT,
+)
+
+WIDE_DECIMAL_BIAS = 1 << 127
+EVERYTHING: tuple[Cut, ...] = (LOWEST, HIGHEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Boundaries:
+    """The sorted keys of a column; bytes keys as one Arrow binary array."""
+
+    keys: Int64s | pa.LargeBinaryArray
+    ordered: bool
+    """Whether order matters: False if every predicate only asks for single values."""
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def codes(self) -> int:
+        """How many codes there are, from 0 (null) up."""
+        return 2 * len(self.keys) + 2
+
+
+@dataclass(frozen=True, slots=True)
+class PackedPredicates:
+    """One row of `table` a predicate: kind, column, low, high, first, count.
+
+    A predicate accepts the codes of its column from low to high; if its kind is INTERVALS, of
+    those only the `count` pairs in `intervals` from `first` on. For TEXT, `first` is its number
+    in `texts`.
+    """
+
+    table: Int32s
+    intervals: Int32s
+    texts: list[MatchesText]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedClauses:
+    """A `ClauseTable` in codes: clause c is the AND of `members[starts[c]:starts[c + 1]]`."""
+
+    columns: list[Column]
+    boundaries: list[Boundaries]
+    predicates: PackedPredicates
+    owner: Int32s
+    starts: Int64s
+    members: Int32s
+
+
+def is_wide(column: Column) -> bool:
+    """Whether keys are bytes: strings, and decimals beyond 64 bits."""
+    if pa.types.is_decimal(column.type):
+        return bool(column.type.precision > 18)
+    return is_text(column.type)
+
+
+def pack(table: ClauseTable) -> PackedClauses:
+    """Clauses without concepts, in codes."""
+    packer = _Packer(len(table.predicates))
+    for column, numbers in _by_column(table).items():
+        predicates: list[Predicate] = [table.predicates[n] for n in numbers]  # type: ignore[misc]
+        packer.add(column, np.asarray(numbers), predicates)
+    return PackedClauses(
+        packer.columns,
+        packer.boundaries,
+        packer.packed(),
+        table.owner,
+        table.starts,
+        table.members,
+    )
+
+
+def _by_column(table: ClauseTable) -> dict[Column, list[int]]:
+    """The predicates of each column, found by identity first: hashing a million columns is slow."""
+    by_object: dict[int, list[int]] = {}
+    for number, predicate in enumerate(table.predicates):
+        by_object.setdefault(id(predicate.column), []).append(number)
+    by_column: dict[Column, list[int]] = {}
+    for numbers in by_object.values():
+        by_column.setdefault(table.predicates[numbers[0]].column, []).extend(numbers)
+    return by_column
+
+
+class _Packer:
+    """Collects the predicates of one column after another."""
+
+    def __init__(self, size: int) -> None:
+        self.columns: list[Column] = []
+        self.boundaries: list[Boundaries] = []
+        self.texts: list[MatchesText] = []
+        self.table = np.zeros((size, 6), np.int32)
+        self.pool: list[Int32s] = []
+        self.pooled = 0
+
+    def add(self, column: Column, numbers: Int64s, predicates: Sequence[Predicate]) -> None:
+        cuts = [_cuts(predicate) for predicate in predicates]
+        nulls = np.array([_accepts_null(predicate) for predicate in predicates])
+        boundaries, codes = _encode_cuts(column, cuts)
+        self.table[numbers, COLUMN] = len(self.columns)
+        self.columns.append(column)
+        self.boundaries.append(boundaries)
+        self._add_intervals(numbers, np.fromiter(map(len, cuts), np.int64), codes, nulls)
+        self._mark_kinds(numbers, predicates, boundaries)
+
+    def _add_intervals(self, numbers: Int64s, cuts: Int64s, codes: Int64s, nulls: Bools) -> None:
+        """Intervals of codes from each predicate's cuts; null's code 0 joins an interval from 1."""
+        ends = np.cumsum(cuts)
+        has_values = cuts > 0
+        first = np.where(has_values, np.append(codes, 0)[ends - cuts], 0)
+        joins = nulls & has_values & (first == 1)
+        alone = nulls & ~joins
+        low, high = codes[0::2].copy(), codes[1::2] - 1
+        low[((ends - cuts) // 2)[joins]] = 0
+        place = ((ends - cuts) // 2)[alone]
+        low, high = np.insert(low, place, 0), np.insert(high, place, 0)
+        count = cuts // 2 + alone
+        self._record(numbers, count, np.column_stack([low, high]).astype(np.int32))
+
+    def _record(self, numbers: Int64s, count: Int64s, intervals: Int32s) -> None:
+        ends = np.cumsum(count)
+        several = count > 1
+        self.table[numbers, LOW] = intervals[ends - count, 0]
+        self.table[numbers, HIGH] = intervals[ends - 1, 1]
+        self.table[numbers, COUNT] = count
+        self.table[numbers, KIND] = np.where(several, INTERVALS, INTERVAL)
+        kept = intervals[np.repeat(several, count)]
+        first = np.cumsum(count * several) - count * several
+        self.table[numbers, FIRST] = np.where(several, self.pooled + first, 0)
+        self.pool.append(kept)
+        self.pooled += len(kept)
+
+    def _mark_kinds(
+        self, numbers: Int64s, predicates: Sequence[Predicate], boundaries: Boundaries
+    ) -> None:
+        if set(map(type, predicates)) == {InValues}:
+            return
+        for number, predicate in zip(numbers, predicates, strict=True):
+            if isinstance(predicate, Contains):
+                self.table[number, KIND] = LACKS if predicate.negated else CONTAINS
+                if predicate.elements.is_nothing:
+                    self.table[number, LOW], self.table[number, HIGH] = 1, 0
+            elif isinstance(predicate, MatchesText):
+                self.table[number, KIND] = TEXT
+                self.table[number, LOW], self.table[number, HIGH] = 1, boundaries.codes - 1
+                self.table[number, FIRST] = len(self.texts)
+                self.texts.append(predicate)
+
+    def packed(self) -> PackedPredicates:
+        intervals = np.concatenate([np.empty((0, 2), np.int32), *self.pool])
+        return PackedPredicates(self.table, intervals, self.texts)
+
+
+def _cuts(predicate: Predicate) -> tuple[Cut, ...]:
+    if isinstance(predicate, InValues):
+        return predicate.values.cuts
+    return predicate.elements.cuts or EVERYTHING if isinstance(predicate, Contains) else EVERYTHING
+
+
+def _accepts_null(predicate: Predicate) -> bool:
+    return isinstance(predicate, InValues) and predicate.values.null
+
+
+def _encode_cuts(column: Column, predicates: list[tuple[Cut, ...]]) -> tuple[Boundaries, Int64s]:
+    """The column's boundaries, and each cut as the first code above it."""
+    cuts = list(chain.from_iterable(predicates))
+    rank = np.fromiter((cut[0] for cut in cuts), np.int64, len(cuts))
+    inner = [cut for cut in cuts if len(cut) == 3]
+    sides = np.fromiter((cut[2] for cut in inner), np.int64, len(inner))
+    keys, place = _sorted_keys(column, [cut[1] for cut in inner])
+    codes = np.where(rank < 0, 1, 2 * len(keys) + 2)
+    codes[rank == 0] = 2 * place + 2 + sides
+    return Boundaries(keys, ordered=not all(map(_asks_for_single_values, predicates))), codes
+
+
+def _asks_for_single_values(cuts: tuple[Cut, ...]) -> bool:
+    """Whether the cuts enclose a list of single values, or all but such a list."""
+    if cuts and cuts[0] == LOWEST and cuts[-1] == HIGHEST:
+        cuts = cuts[1:-1]
+    pairs = zip(cuts[::2], cuts[1::2], strict=True)
+    return all(low[1:2] == high[1:2] and len(low) == 3 for low, high in pairs)
+
+
+def _sorted_keys(column: Column, keys: list[Key]) -> tuple[Int64s | pa.LargeBinaryArray, Int64s]:
+    if not is_comparable(column.type) or not is_wide(column):
+        unique, place = np.unique(np.array(keys, dtype=np.int64), return_inverse=True)
+        return unique, place
+    if pa.types.is_decimal(column.type):
+        keys = [(int(key) + WIDE_DECIMAL_BIAS).to_bytes(16, "big") for key in keys]
+    ordered = sorted(set(keys))
+    places = {key: place for place, key in enumerate(ordered)}
+    found = np.fromiter(map(places.__getitem__, keys), np.int64, len(keys))
+    return pa.array(ordered, pa.large_binary()), found

@@ -1,0 +1,135 @@
+"""From (row, entry) to matches: the predicates that an entry has no room for, and their order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from caddis.arrays import Bools, Int32s, Int64s
+from caddis.matching.kernels.layout import (
+    COLUMN,
+    CONTAINS,
+    COUNT,
+    ENTRY_LINK,
+    ENTRY_REST,
+    FIRST,
+    HIGH,
+    INTERVALS,
+    KIND,
+    LACKS,
+    LOW,
+    TEXT,
+    BatchArrays,
+    IndexArrays,
+)
+
+REFUSED, ACCEPTED, UNDECIDED = range(3)
+
+
+@njit(cache=True)
+def has_element(low: int, high: int, elements: Int32s, begin: int, end: int) -> int:
+    """Whether an array contains a code of low..high: 1 yes, 0 no, -1 unknown for a null in it."""
+    answer = 0
+    for e in range(begin, end):
+        if elements[e] == 0:
+            answer = -1
+        elif low <= elements[e] <= high:
+            return 1
+    return answer
+
+
+@njit(cache=True)
+def predicate_holds(
+    predicate: Int32s,
+    row: int,
+    intervals: Int32s,
+    codes: Int32s,
+    element_base: Int64s,
+    element_start: Int64s,
+    elements: Int32s,
+) -> int:
+    """REFUSED, ACCEPTED, or UNDECIDED for a text that has to be looked at."""
+    kind, column = predicate[KIND], predicate[COLUMN]
+    low, high, first = predicate[LOW], predicate[HIGH], predicate[FIRST]
+    code = codes[column, row]
+    if kind in (CONTAINS, LACKS):
+        if code == 0:
+            return REFUSED
+        base = element_base[column] + row
+        found = has_element(low, high, elements, element_start[base], element_start[base + 1])
+        return ACCEPTED if found == (1 if kind == CONTAINS else 0) else REFUSED
+    if code < low or code > high:
+        return REFUSED
+    if kind == TEXT:
+        return UNDECIDED
+    if kind == INTERVALS:
+        for i in range(first, first + predicate[COUNT]):
+            if intervals[i, 0] <= code <= intervals[i, 1]:
+                return ACCEPTED
+        return REFUSED
+    return ACCEPTED
+
+
+@njit(cache=True)
+def decide(index: IndexArrays, batch: BatchArrays, out: Int32s, used: int) -> int:
+    """Turn (row, entry) in place into (row, link, undecided rest or -1), if the rest holds."""
+    entries, rest, predicates = index.entries, index.rest, index.predicates
+    intervals, codes = index.intervals, batch.codes
+    base, starts, elements = batch.element_base, batch.element_start, batch.elements
+    kept = 0
+    for i in range(used):
+        row, entry = out[i, 0], out[i, 1]
+        place = entries[entry, ENTRY_REST]
+        answer = ACCEPTED
+        if place >= 0:
+            for r in range(place + 1, place + 1 + rest[place]):
+                holds = predicate_holds(
+                    predicates[rest[r]], row, intervals, codes, base, starts, elements
+                )
+                if holds != ACCEPTED:
+                    answer = holds
+                if holds == REFUSED:
+                    break
+        out[kept, 0] = row
+        out[kept, 1] = entries[entry, ENTRY_LINK]
+        out[kept, 2] = place if answer == UNDECIDED else -1
+        kept += answer != REFUSED
+    return kept
+
+
+@njit(cache=True)
+def in_row_order(found: Int32s, rows: int, several: Bools) -> tuple[Int32s, Int32s]:
+    """Rows and links sorted by row; a link with `several` clauses once a row."""
+    starts = np.zeros(rows + 1, np.int64)
+    for i in range(len(found)):
+        starts[found[i, 0] + 1] += 1
+    for row in range(rows):
+        starts[row + 1] += starts[row]
+    links = np.empty(len(found), np.int32)
+    sorted_rows = np.empty(len(found), np.int32)
+    for i in range(len(found)):
+        place = starts[found[i, 0]]
+        starts[found[i, 0]] = place + 1
+        sorted_rows[place] = found[i, 0]
+        links[place] = found[i, 1]
+    if len(several) == 0:
+        return sorted_rows, links
+    return _each_once(sorted_rows, links, several)
+
+
+@njit(cache=True)
+def _each_once(rows: Int32s, links: Int32s, several: Bools) -> tuple[Int32s, Int32s]:
+    seen = np.empty(len(several), np.int32)
+    for link in range(len(seen)):
+        seen[link] = -1
+    kept = 0
+    for i in range(len(rows)):
+        link = links[i]
+        if several[link]:
+            if seen[link] == rows[i]:
+                continue
+            seen[link] = rows[i]
+        rows[kept] = rows[i]
+        links[kept] = link
+        kept += 1
+    return rows[:kept], links[:kept]

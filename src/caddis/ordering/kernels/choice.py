@@ -1,0 +1,198 @@
+"""Which models each event runs next, for a whole batch of graphs at a time.
+
+Open clauses that share neither a model nor a link have nothing to do with each other: an event's
+clauses fall into such parts, and each part picks a model of its own, all in one round. What a part
+picks depends on nothing but what is open in it, and parts that are left with the same are frequent:
+the choices that take thought are remembered under a hash of the part.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from caddis.arrays import Bools, Int32s
+from caddis.models import UNASKED, Marks
+from caddis.ordering.kernels.either import lookahead_either
+from caddis.ordering.kernels.exact import solved
+from caddis.ordering.kernels.layout import MEMO, NONE, Clauses, GraphArrays, MemoArrays, PlanArrays
+from caddis.ordering.kernels.lookahead import lookahead
+from caddis.ordering.kernels.parts import Scratch, new_scratch, part_ends, state_key
+from caddis.ordering.kernels.prices import (
+    cheapest_refutation,
+    extended_unit_price,
+    prank,
+    unit_price,
+)
+from caddis.ordering.kernels.residual import settle
+from caddis.ordering.kernels.rollout import MOST_CLAUSES, better, compact
+
+RUN_ALL, PER_SUBSCRIPTION, PRANK, UNIT_PRICE, EMEC, LOOKAHEAD, FORESIGHT, ROLLOUT = range(8)
+"""The policies, as the kernels know them."""
+
+MOST_LOOKED_AHEAD = 256
+"""In a part of more clauses the unit price is as good as looking ahead, and far quicker."""
+
+FULL = MEMO * 3 // 4
+"""So many slots of a memo are taken at most: then nothing more is remembered."""
+
+
+@njit(cache=True)
+def needs_model(model: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> bool:
+    """Whether an open clause needs a model."""
+    for i in range(begin, begin + count):
+        start = clauses.literal_starts[clauses.order[i]]
+        for at in range(start, start + clauses.literal_counts[clauses.order[i]]):
+            if plan.answered_by[clauses.literals[at] >> 1] == model:
+                return True
+    return False
+
+
+@njit(cache=True)
+def only_model(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """The model that all open clauses need, if they need no other; else NONE."""
+    model = cheapest_refutation(begin, clauses, plan)
+    for i in range(begin, begin + count):
+        start = clauses.literal_starts[clauses.order[i]]
+        for at in range(start, start + clauses.literal_counts[clauses.order[i]]):
+            if plan.answered_by[clauses.literals[at] >> 1] != model:
+                return NONE
+    return model
+
+
+@njit(cache=True)
+def shares_links(begin: int, count: int, clauses: Clauses) -> bool:
+    """Whether a clause of a part leads to a link that others lead to as well."""
+    for i in range(begin, begin + count):
+        clause = clauses.order[i]
+        while clause >= 0:
+            if clauses.share_starts[clause + 1] > clauses.share_starts[clause]:
+                return True
+            clause = clauses.twins[clause]
+    return False
+
+
+@njit(cache=True)
+def thoughtful(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """The choice of a policy that looks ahead, for one part."""
+    if policy > LOOKAHEAD and 1 < count <= MOST_CLAUSES:
+        best = solved(begin, count, clauses, plan)
+        if best != NONE:
+            return best
+    ahead = lookahead(begin, count, clauses, plan)
+    if count == 1 or count > MOST_CLAUSES:
+        return ahead
+    if policy < ROLLOUT and not shares_links(begin, count, clauses):
+        return ahead
+    stack = compact(begin, count, clauses, len(plan.answered_by))
+    if stack.shares.size > 0:
+        either = lookahead_either(stack, plan)
+        ahead = ahead if either == NONE else either
+    return ahead if policy < ROLLOUT else better(stack, ahead, plan)
+
+
+@njit(cache=True)
+def greedy(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """The choice of a policy that looks at prices alone."""
+    if policy == PER_SUBSCRIPTION:
+        return cheapest_refutation(begin, clauses, plan)
+    if policy == PRANK:
+        return prank(begin, count, clauses, plan)
+    if policy == EMEC:
+        return extended_unit_price(begin, count, clauses, plan)
+    return unit_price(begin, count, clauses, plan)
+
+
+@njit(cache=True)
+def slot_of(key: int, memo: MemoArrays) -> int:
+    """The slot of a key in the memo, or the free one where it belongs."""
+    last = len(memo.keys) - 1
+    slot = key & last
+    while memo.keys[slot] != 0 and memo.keys[slot] != key:
+        slot = (slot + 1) & last
+    return int(slot)
+
+
+@njit(cache=True)
+def recalled(
+    policy: int,
+    begin: int,
+    count: int,
+    clauses: Clauses,
+    plan: PlanArrays,
+    memo: MemoArrays,
+    scratch: Scratch,
+) -> int:
+    """The choice that was made for a part like this one, or is made now."""
+    model = only_model(begin, count, clauses, plan)
+    if model != NONE:
+        return model
+    key = state_key(begin, count, clauses, scratch)
+    slot = slot_of(key, memo)
+    if memo.keys[slot] == key:
+        model = int(memo.models[slot])
+        # Two different parts may have one hash: a choice that does not fit is thought over.
+        if needs_model(model, begin, count, clauses, plan):
+            return model
+    model = thoughtful(policy, begin, count, clauses, plan)
+    if memo.used[0] < FULL:
+        memo.used[0] += memo.keys[slot] == 0
+        memo.keys[slot], memo.models[slot] = key, model
+    return model
+
+
+@njit(cache=True)
+def want_all(begin: int, count: int, clauses: Clauses, plan: PlanArrays, wanted: Bools) -> None:
+    """Want every model that some clauses need."""
+    order, starts = clauses.order, clauses.literal_starts
+    for i in range(begin, begin + count):
+        for at in range(starts[order[i]], starts[order[i]] + clauses.literal_counts[order[i]]):
+            wanted[plan.answered_by[clauses.literals[at] >> 1]] = True
+
+
+@njit(cache=True)
+def choose(
+    policy: int,
+    events: Int32s,
+    graph: GraphArrays,
+    plan: PlanArrays,
+    memo: MemoArrays,
+    wanted: Bools,
+) -> None:
+    """Mark the models that events want to run next; each of them has something open."""
+    scratch, clauses = new_scratch(graph, plan), graph.clauses
+    for event in events:
+        begin, count = graph.starts[event], graph.counts[event]
+        if policy == RUN_ALL:
+            want_all(begin, count, clauses, plan, wanted[event])
+            continue
+        for part in range(part_ends(event, graph, plan, scratch)):
+            end = scratch.ends[part]
+            if policy < LOOKAHEAD or end - begin > MOST_LOOKED_AHEAD:
+                model = greedy(policy, begin, end - begin, clauses, plan)
+            else:
+                model = recalled(policy, begin, end - begin, clauses, plan, memo, scratch)
+            wanted[event, model] = True
+            begin = end
+
+
+@njit(cache=True)
+def settle_events(events: Int32s, graph: GraphArrays, news: bool) -> Int32s:
+    """Bring events up to what is known of them; those that are still open."""
+    still, kept, clauses = np.empty(len(events), np.int32), 0, graph.clauses
+    for event in events:
+        begin, count = graph.starts[event], graph.counts[event]
+        graph.counts[event] = settle(begin, count, clauses, graph.known[event], news)
+        if graph.counts[event] > 0:
+            still[kept] = event
+            kept += 1
+    return still[:kept]
+
+
+@njit(cache=True)
+def tell(events: Int32s, concepts: Int32s, answers: Marks, graph: GraphArrays) -> None:
+    """Note answers (a row an event, a column a concept) where none is known yet."""
+    for i in range(len(events)):
+        for j in range(len(concepts)):
+            if graph.known[events[i], concepts[j]] == UNASKED:
+                graph.known[events[i], concepts[j]] = answers[i, j]

@@ -1,0 +1,189 @@
+"""One step ahead on the expected cost that remains.
+
+If every clause ran its models in its own order, cheapest to refute first, and shared the answers,
+clause q would get as far as model f with probability reach_q(f), the product of what the models
+before f let pass; f would run if any clause gets there: need(f) = 1 - ∏(1 - reach_q(f)). The value
+of a state is V = Σ cost(f)·need(f). Chosen is the model with the least cost + E[V after its
+answers].
+
+A model is judged by the clauses alone that it stands in: their factors are taken out of the
+products and others put in. A product is kept as (zeros, rest) for TINY^zeros · rest. A clause that
+gets to a model for certain leaves a TINY, so that it can be taken out again, and a product of very
+many clauses does not underflow.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from caddis.arrays import Bools, Floats, Int32s
+from caddis.ordering.kernels.edges import Conditions, Edges, by_model, conditions, open_edges
+from caddis.ordering.kernels.layout import MOST_ASKED, NONE, Clauses, PlanArrays
+
+CERTAIN = 1 - 1e-9
+"""Reaches from here on count as 1."""
+TINY, HUGE = 2.0**-400, 2.0**400
+
+
+class Idle(NamedTuple):
+    """By model: the product that no clause gets to it, and what an outcome multiplies it by."""
+
+    zeros: Int32s
+    rests: Floats
+    more_zeros: Int32s
+    factors: Floats
+    is_touched: Bools
+    touched: Int32s
+    """The models that an outcome touches; one more is written than counts."""
+
+
+@njit(cache=True, forceinline=True)
+def missed(reach: float) -> float:
+    """The factor of a clause that gets to a model with this probability."""
+    return TINY if reach >= CERTAIN else 1 - reach
+
+
+@njit(cache=True, forceinline=True)
+def scaled(rest: float) -> tuple[float, int]:
+    """A product within bounds, and how many TINYs were taken out of it for that."""
+    if rest < TINY:
+        return rest * HUGE, 1
+    if rest > HUGE:
+        return rest * TINY, -1
+    return rest, 0
+
+
+@njit(cache=True, forceinline=True)
+def need(zeros: int, rest: float) -> float:
+    """How likely a model runs."""
+    while zeros < 0:
+        rest *= HUGE
+        zeros += 1
+    while zeros > 0 and rest > 0:
+        rest *= TINY
+        zeros -= 1
+    return 1 - rest
+
+
+@njit(cache=True)
+def idle_models(edges: Edges, models: int) -> Idle:
+    """The products before any outcome."""
+    zeros, rests = np.zeros(models, np.int32), np.ones(models)
+    for edge in range(edges.starts[-1]):
+        model = edges.models[edge]
+        rests[model], more = scaled(rests[model] * missed(edges.reach[edge]))
+        zeros[model] += more
+    return Idle(
+        zeros,
+        rests,
+        np.zeros(models, np.int32),
+        np.ones(models),
+        np.zeros(models, np.bool_),
+        np.empty(models + 1, np.int32),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def replace(edge: int, after: float, touched: int, edges: Edges, idle: Idle) -> int:
+    """Let the reach of an edge become another; how many models are touched then."""
+    model = edges.models[edge]
+    idle.touched[touched] = model
+    touched += not idle.is_touched[model]
+    idle.is_touched[model] = True
+    factor = idle.factors[model] * (missed(after) / missed(edges.reach[edge]))
+    idle.factors[model], zeros = scaled(factor)
+    idle.more_zeros[model] += zeros
+    return touched
+
+
+@njit(cache=True)
+def shift(members: Int32s, chances: Floats, edges: Edges, idle: Idle) -> int:
+    """Let a model have run, and each of its clauses have passed with a chance.
+
+    The models before it are reached with that chance, those behind it as if it were not there.
+    Gives how many models are touched.
+    """
+    touched = 0
+    for i in range(len(members)):
+        own, chance = members[i], chances[i]
+        clause, reach = edges.clauses[own], chance * edges.reach[own]
+        for edge in range(own if chance == 1 else edges.starts[clause], own):
+            touched = replace(edge, chance * edges.reach[edge], touched, edges, idle)
+        for edge in range(own + 1, edges.starts[clause + 1]):
+            touched = replace(edge, reach, touched, edges, idle)
+            reach *= edges.passes[edge]
+    return touched
+
+
+@njit(cache=True)
+def value_change(touched: int, idle: Idle, costs: Floats) -> float:
+    """By what an outcome changes the value of the state; the outcome is forgotten."""
+    total = 0.0
+    for i in range(touched):
+        model = idle.touched[i]
+        zeros, rest = idle.zeros[model], idle.rests[model]
+        after = need(zeros + idle.more_zeros[model], rest * idle.factors[model])
+        total += costs[model] * (after - need(zeros, rest))
+        idle.is_touched[model] = False
+        idle.more_zeros[model], idle.factors[model] = 0, 1.0
+    return total
+
+
+@njit(cache=True)
+def after_answers(
+    model: int,
+    members: Int32s,
+    chances: Floats,
+    asked: Conditions,
+    edges: Edges,
+    idle: Idle,
+    plan: PlanArrays,
+) -> float:
+    """By what the answers of a model are expected to change the value of the state.
+
+    members: its edges; chances: room for theirs to pass.
+    """
+    total, asks, needs = 0.0, asked.asks[model], asked.needs
+    for outcome in range(1 << asks):
+        probability = 1.0
+        for k in range(asks):
+            probability *= plan.chances[2 * asked.asked[model, k] + 1 - ((outcome >> k) & 1)]
+        for i in range(len(members)):
+            yes, no = needs[members[i], 0], needs[members[i], 1]
+            chances[i] = 1.0 if outcome & yes == yes and outcome & no == 0 else 0.0
+        touched = shift(members, chances, edges, idle)
+        total += probability * value_change(touched, idle, plan.costs)
+    return total
+
+
+@njit(cache=True)
+def after_many_answers(members: Int32s, edges: Edges, idle: Idle, plan: PlanArrays) -> float:
+    """The same for a model of very many outcomes: clauses are taken to pass independently."""
+    touched = shift(members, edges.passes[members], edges, idle)
+    return value_change(touched, idle, plan.costs)
+
+
+@njit(cache=True)
+def lookahead(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """The model that minimises its cost and what is expected to remain after it."""
+    models = len(plan.costs)
+    edges = open_edges(begin, count, clauses, plan)
+    asked = conditions(begin, edges, clauses, plan)
+    starts, of_models = by_model(edges, models)
+    idle, chances = idle_models(edges, models), np.empty(len(of_models))
+    best, least = NONE, np.inf
+    for model in range(models):
+        if asked.asks[model] == 0:
+            continue
+        members = of_models[starts[model] : starts[model + 1]]
+        total = plan.costs[model] * (1 - need(idle.zeros[model], idle.rests[model]))
+        if asked.asks[model] > MOST_ASKED:
+            total += after_many_answers(members, edges, idle, plan)
+        else:
+            total += after_answers(model, members, chances, asked, edges, idle, plan)
+        if total < least:
+            best, least = model, total
+    return best

@@ -1,0 +1,151 @@
+"""What it is worth to run a model next: the greedy prices of the papers, loops over one graph.
+
+Each takes the open clauses of one event and gives the model to run. A clause weighs as many edges
+as links wait for it. A model that answers several concepts of a clause is priced once for all of
+them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from caddis.arrays import Floats, Int32s
+from caddis.ordering.kernels.layout import NONE, Clauses, PlanArrays
+
+
+@njit(cache=True)
+def is_first(literals: Int32s, start: int, at: int, answered_by: Int32s) -> bool:
+    """Whether no literal of the clause before `at` is answered by the same model."""
+    model = answered_by[literals[at] >> 1]
+    for i in range(start, at):
+        if answered_by[literals[i] >> 1] == model:
+            return False
+    return True
+
+
+@njit(cache=True)
+def pass_chance(literals: Int32s, at: int, end: int, plan: PlanArrays) -> tuple[float, int]:
+    """How likely the model of the literal `at` leaves the clause alive, and of how many edges."""
+    model = plan.answered_by[literals[at] >> 1]
+    chance, edges = plan.chances[literals[at]], 1
+    for i in range(at + 1, end):
+        if plan.answered_by[literals[i] >> 1] == model:
+            chance *= plan.chances[literals[i]]
+            edges += 1
+    return chance, edges
+
+
+@njit(cache=True)
+def best_ratio(costs: Floats, gains: Floats) -> int:
+    """The model with the least cost for its gain; models without any are no choice."""
+    best, least = NONE, np.inf
+    for model in range(len(costs)):
+        if gains[model] > 0 and costs[model] < least * gains[model]:
+            best, least = model, costs[model] / gains[model]
+    return best
+
+
+@njit(cache=True)
+def unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """Liu et al.'s edge cover (equation 1 of the adaptive-filtering paper).
+
+    A true literal covers its own edge, a false one all edges of its clause.
+    """
+    gains, literals = np.zeros(len(plan.costs)), clauses.literals
+    for i in range(begin, begin + count):
+        clause = clauses.order[i]
+        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
+        for at in range(start, start + length):
+            if is_first(literals, start, at, plan.answered_by):
+                chance, edges = pass_chance(literals, at, start + length, plan)
+                gain = clauses.weights[clause] * (chance * edges + (1 - chance) * length)
+                gains[plan.answered_by[literals[at] >> 1]] += gain
+    return best_ratio(plan.costs, gains)
+
+
+@njit(cache=True)
+def share_range(begin: int, count: int, clauses: Clauses) -> tuple[int, int]:
+    """The shared links of open clauses lie from the first number up to the second."""
+    low, high = len(clauses.done), 0
+    for i in range(begin, begin + count):
+        clause = clauses.order[i]
+        while clause >= 0:
+            for at in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                low, high = min(low, clauses.shares[at]), max(high, clauses.shares[at] + 1)
+            clause = clauses.twins[clause]
+    return low, max(low, high)
+
+
+@njit(cache=True)
+def links_waiting(clause: int, clauses: Clauses) -> int:
+    """How many links still wait for a clause or its twins: those that are satisfied do not."""
+    waiting, done = clauses.weights[clause], clauses.done
+    while clause >= 0:
+        for at in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+            waiting -= done[clauses.shares[at]]
+        clause = clauses.twins[clause]
+    return int(waiting)
+
+
+@njit(cache=True)
+def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """The unit price with the edges that go along when a link is satisfied: the paper's EMEC.
+
+    A model that may satisfy a clause, and thereby a link, covers all edges of the link's clauses.
+    An edge that an answer covers both so and by refuting its clause counts twice; with one concept
+    a model and no NOT, as in the paper, there is none.
+    """
+    models, literals = len(plan.costs), clauses.literals
+    low, high = share_range(begin, count, clauses)
+    gains, edges = np.zeros(models), np.zeros(high - low)
+    own, chances = np.zeros((high - low, models)), np.zeros((high - low, models))
+    for i in range(begin, begin + count):
+        clause = clauses.order[i]
+        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
+        weight = links_waiting(clause, clauses)
+        for at in range(start, start + length):
+            if not is_first(literals, start, at, plan.answered_by):
+                continue
+            model = plan.answered_by[literals[at] >> 1]
+            chance, covered = pass_chance(literals, at, start + length, plan)
+            gains[model] += weight * (chance * covered + (1 - chance) * length)
+            twin = clause
+            while twin >= 0:
+                for s in range(clauses.share_starts[twin], clauses.share_starts[twin + 1]):
+                    link = clauses.shares[s] - low
+                    if not clauses.done[clauses.shares[s]]:
+                        edges[link] += covered
+                        own[link, model] += covered
+                        if covered == length:
+                            chances[link, model] = max(chances[link, model], chance)
+                twin = clauses.twins[twin]
+    for link in range(high - low):
+        for model in range(models):
+            gains[model] += chances[link, model] * (edges[link] - own[link, model])
+    return best_ratio(plan.costs, gains)
+
+
+@njit(cache=True)
+def prank(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """Munagala et al.'s rank: the cost by the clauses that a model is expected to refute.
+
+    A model that can refute none (every literal is certain) still has to run, so it gains a little.
+    """
+    gains, literals = np.zeros(len(plan.costs)), clauses.literals
+    for i in range(begin, begin + count):
+        clause = clauses.order[i]
+        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
+        for at in range(start, start + length):
+            if is_first(literals, start, at, plan.answered_by):
+                chance, _ = pass_chance(literals, at, start + length, plan)
+                gain = clauses.weights[clause] * max(1 - chance, 1e-9)
+                gains[plan.answered_by[literals[at] >> 1]] += gain
+    return best_ratio(plan.costs, gains)
+
+
+@njit(cache=True)
+def cheapest_refutation(begin: int, clauses: Clauses, plan: PlanArrays) -> int:
+    """The first literal of the first open clause: what one subscription alone would run."""
+    first = clauses.literals[clauses.literal_starts[clauses.order[begin]]]
+    return int(plan.answered_by[first >> 1])

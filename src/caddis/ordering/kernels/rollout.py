@@ -1,0 +1,261 @@
+"""A graph of one part to try answers on, and what it is expected to cost to follow a policy in it.
+
+A part is copied into a stack, a row a depth; each outcome of a model settles the next row. The
+rollout compares the lookahead with the unit price: only where they choose differently, and only
+within a budget of steps, as following a policy to the end takes up to 2^concepts of them. Where the
+budget is not enough the lookahead's choice stands, which is the better on average.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from caddis.arrays import Bools, Floats, Int32s, Int64s
+from caddis.models import NO, UNASKED, YES, Marks
+from caddis.ordering.kernels.layout import MOST_ASKED, Clauses, PlanArrays
+from caddis.ordering.kernels.lookahead import lookahead
+from caddis.ordering.kernels.prices import unit_price
+from caddis.ordering.kernels.residual import settle
+
+FIRST: int = np.int64(0)  # type: ignore[assignment]
+"""The first depth, and the first clause of a row."""
+BY_PRICE: bool = np.bool_(True)  # type: ignore[assignment]
+AHEAD: bool = np.bool_(False)  # type: ignore[assignment]
+"""Which of the two policies is followed. A literal in its place is a type of its own to numba, for
+which all that it is passed to would be compiled again; so it is for `FIRST`.
+"""
+MOST_DEPTH = 12
+MOST_CLAUSES = 64
+MOST_STEPS = 256
+"""Steps for which both policies may be followed from one state."""
+
+
+class Stack(NamedTuple):
+    """A graph of one event; what changes has a row a depth."""
+
+    counts: Int64s
+    order: Int32s
+    literal_starts: Int64s
+    literal_counts: Int32s
+    literals: Int32s
+    twins: Int32s
+    weights: Int32s
+    pinned: Bools
+    share_starts: Int64s
+    shares: Int32s
+    done: Bools
+    verdicts: Marks
+    known: Marks
+    steps: Int64s
+    """How many steps are left."""
+
+
+@njit(cache=True)
+def sizes(begin: int, count: int, clauses: Clauses) -> tuple[int, int, int, int]:
+    """Of a part: its literals, its edges to shared links, its lowest link and how many from there.
+
+    The links of one event are numbered next to each other.
+    """
+    size, shared, lowest, highest = 0, 0, len(clauses.done), -1
+    for i in range(begin, begin + count):
+        clause = clauses.order[i]
+        size += clauses.literal_counts[clause]
+        while clause >= 0:
+            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                shared += 1
+                lowest = min(lowest, clauses.shares[s])
+                highest = max(highest, clauses.shares[s])
+            clause = clauses.twins[clause]
+    return size, shared, lowest, max(highest - lowest + 1, 0)
+
+
+@njit(cache=True)
+def new_stack(count: int, size: int, shared: int, links: int, concepts: int) -> Stack:
+    """Room for a part; nothing is known."""
+    depths = MOST_DEPTH + 1
+    return Stack(
+        np.zeros(depths, np.int64),
+        np.zeros((depths, count), np.int32),
+        np.zeros(count, np.int64),
+        np.zeros((depths, count), np.int32),
+        np.zeros((depths, size), np.int32),
+        np.full((depths, count), -1, np.int32),
+        np.zeros((depths, count), np.int32),
+        np.zeros(count, np.bool_),
+        np.zeros(count + 1, np.int64),
+        np.zeros(shared, np.int32),
+        np.zeros((depths, links), np.bool_),
+        np.zeros(count, np.uint8),
+        np.full(concepts, UNASKED, np.uint8),
+        np.zeros(1, np.int64),
+    )
+
+
+@njit(cache=True)
+def compact(begin: int, count: int, clauses: Clauses, concepts: int) -> Stack:
+    """A copy of a part as the first row of a stack; twins become one clause.
+
+    Each weighs 1: a choice is remembered by what clauses need, however many links wait for them.
+    """
+    size, shared, lowest, links = sizes(begin, count, clauses)
+    stack = new_stack(count, size, shared, links, concepts)
+    stack.counts[0] = count
+    at = used = 0
+    for i in range(count):
+        clause = clauses.order[begin + i]
+        stack.order[0, i], stack.literal_starts[i] = i, at
+        stack.literal_counts[0, i], stack.weights[0, i] = clauses.literal_counts[clause], 1
+        for j in range(clauses.literal_counts[clause]):
+            stack.literals[0, at] = clauses.literals[clauses.literal_starts[clause] + j]
+            at += 1
+        while clause >= 0:
+            stack.pinned[i] = stack.pinned[i] or clauses.pinned[clause]
+            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+                link = clauses.shares[s] - lowest
+                stack.shares[used] = link
+                stack.done[0, link] = clauses.done[clauses.shares[s]]
+                used += 1
+            clause = clauses.twins[clause]
+        stack.share_starts[i + 1] = used
+    return stack
+
+
+@njit(cache=True)
+def row(stack: Stack, depth: int) -> Clauses:
+    """The clauses as they are at a depth."""
+    return Clauses(
+        stack.order[depth],
+        stack.literal_starts,
+        stack.literal_counts[depth],
+        stack.literals[depth],
+        stack.twins[depth],
+        stack.weights[depth],
+        stack.pinned,
+        stack.share_starts,
+        stack.shares,
+        stack.done[depth],
+        stack.verdicts,
+    )
+
+
+@njit(cache=True)
+def push(stack: Stack, depth: int) -> None:
+    """Copy a row to the next, and settle that by what is known."""
+    count, to = stack.counts[depth], depth + 1
+    for i in range(count):
+        clause = stack.order[depth, i]
+        stack.order[to, i] = clause
+        stack.literal_counts[to, clause] = stack.literal_counts[depth, clause]
+        stack.weights[to, clause] = stack.weights[depth, clause]
+        start = stack.literal_starts[clause]
+        for j in range(start, start + stack.literal_counts[depth, clause]):
+            stack.literals[to, j] = stack.literals[depth, j]
+    for i in range(stack.twins.shape[1]):
+        stack.twins[to, i] = stack.twins[depth, i]
+    for link in range(stack.done.shape[1]):
+        stack.done[to, link] = stack.done[depth, link]
+    stack.counts[to] = settle(FIRST, count, row(stack, to), stack.known, count < 0)
+
+
+@njit(cache=True)
+def pick(by_price: bool, stack: Stack, depth: int, plan: PlanArrays) -> int:
+    """What one of the two policies would run at a depth."""
+    if by_price:
+        return unit_price(FIRST, stack.counts[depth], row(stack, depth), plan)
+    return lookahead(FIRST, stack.counts[depth], row(stack, depth), plan)
+
+
+@njit(cache=True)
+def concepts_at(stack: Stack, depth: int, model: int, answered_by: Int32s, asked: Int32s) -> int:
+    """The concepts of a model that open clauses at a depth need; more than fit: -1."""
+    found = 0
+    for i in range(stack.counts[depth]):
+        clause = stack.order[depth, i]
+        start = stack.literal_starts[clause]
+        for at in range(start, start + stack.literal_counts[depth, clause]):
+            concept = stack.literals[depth, at] >> 1
+            if answered_by[concept] != model:
+                continue
+            k = 0
+            while k < found and asked[k] != concept:
+                k += 1
+            if k < found:
+                continue
+            if found == len(asked):
+                return -1
+            asked[found] = concept
+            found += 1
+    return found
+
+
+@njit(cache=True)
+def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanArrays) -> float:
+    """The expected cost of running a model and then following a policy; inf if it is no less than
+    a limit, or cannot be told in the steps that are left.
+
+    It is the sum over all steps of what they cost, times how likely one gets there.
+    """
+    weights, outcomes = np.ones(MOST_DEPTH), np.zeros(MOST_DEPTH, np.int64)
+    asked, asks = np.empty((MOST_DEPTH, MOST_ASKED), np.int32), np.zeros(MOST_DEPTH, np.int64)
+    asks[0] = concepts_at(stack, FIRST, model, plan.answered_by, asked[0])
+    total, depth = plan.costs[model], FIRST
+    while depth >= 0:
+        if asks[depth] < 0 or stack.steps[0] <= 0 or total >= limit:
+            forget(stack)
+            return np.inf
+        if outcomes[depth] == 1 << asks[depth]:
+            for k in range(asks[depth]):
+                stack.known[asked[depth, k]] = UNASKED
+            depth -= 1
+            continue
+        chance = suppose(stack, outcomes[depth], asks[depth], asked[depth], plan.chances)
+        outcomes[depth] += 1
+        if chance == 0:
+            continue
+        push(stack, depth)
+        if stack.counts[depth + 1] == 0:
+            continue
+        weights[depth + 1], outcomes[depth + 1] = weights[depth] * chance, 0
+        depth += 1
+        model = pick(by_price, stack, depth, plan)
+        asks[depth] = concepts_at(stack, depth, model, plan.answered_by, asked[depth])
+        total += weights[depth] * plan.costs[model]
+        stack.steps[0] -= 1
+        if depth + 1 == MOST_DEPTH:
+            stack.steps[0] = 0
+    return float(total)
+
+
+@njit(cache=True)
+def suppose(stack: Stack, outcome: int, asks: int, asked: Int32s, chances: Floats) -> float:
+    """Take the asked concepts to be as the outcome's bits say; how likely that is."""
+    chance = 1.0
+    for k in range(asks):
+        yes = (outcome >> k) & 1
+        stack.known[asked[k]] = YES if yes else NO
+        chance *= chances[2 * asked[k] + (0 if yes else 1)]
+    return chance
+
+
+@njit(cache=True)
+def forget(stack: Stack) -> None:
+    """Take nothing to be known."""
+    for concept in range(len(stack.known)):
+        stack.known[concept] = UNASKED
+
+
+@njit(cache=True)
+def better(stack: Stack, ahead: int, plan: PlanArrays) -> int:
+    """The lookahead's choice, unless following the unit price instead is expected to cost less."""
+    price = pick(BY_PRICE, stack, FIRST, plan)
+    if price == ahead:
+        return ahead
+    stack.steps[0] = MOST_STEPS
+    least = followed(AHEAD, stack, ahead, np.inf, plan)
+    if least == np.inf:
+        return ahead
+    other = followed(BY_PRICE, stack, price, least * (1 - 1e-9), plan)
+    return price if other < least else ahead

@@ -1,0 +1,92 @@
+"""The publication routing graph of a broker: its publication routing table, compiled.
+
+    entry ─▶ clauses ─▶ predicates and concepts       the residual graph, a Matcher
+    entry ─▶ link: a neighbour, or a local subscriber
+
+The matcher has a link for each entry; `link_of` leads from there to where the entry came from.
+Neighbours come first, so that a number below `len(neighbours)` is one. Section IV-A1 of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Int32s
+from caddis.language import ClauseTable, Concept, Predicate
+from caddis.matching import LinkMatcher, Matcher
+from caddis.overlay.messages import Link, Neighbour, Subscriber
+from caddis.overlay.routing.tables import Entry, Identity
+
+CompileClauses = Callable[[ClauseTable, pa.Array], LinkMatcher]
+"""Makes a matcher of clauses and the ids of their owners, such as `Matcher.from_clauses`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationRoutingGraph:
+    """Immutable: a changed table is compiled anew."""
+
+    matcher: LinkMatcher
+    neighbours: tuple[Neighbour, ...]
+    subscribers: tuple[Subscriber, ...]
+    link_of: Int32s
+    """By link of the matcher: its place among neighbours, then subscribers."""
+
+    @classmethod
+    def compile(
+        cls,
+        table: Mapping[Link, Mapping[Identity, Entry]],
+        names: Sequence[str] = (),
+        compile_clauses: CompileClauses = Matcher.from_clauses,
+    ) -> PublicationRoutingGraph:
+        """From who wants what on which link.
+
+        names: neighbours that are there even if nobody behind them wants anything.
+        compile_clauses: makes the matcher.
+        """
+        asking = [link for link in table if isinstance(link, Neighbour)]
+        neighbours = tuple(dict.fromkeys([Neighbour(name) for name in names] + asking))
+        subscribers = tuple(link for link in table if isinstance(link, Subscriber))
+        links: tuple[Link, ...] = (*neighbours, *subscribers)
+        clauses = _Clauses()
+        link_of: list[int] = []
+        for number, link in enumerate(links):
+            for entry in table.get(link, {}).values():
+                clauses.add(len(link_of), entry)
+                link_of.append(number)
+        ids = pa.array(np.arange(len(link_of)))
+        matcher = compile_clauses(clauses.table(), ids)
+        return cls(matcher, neighbours, subscribers, np.array(link_of, np.int32))
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """By number."""
+        return (*self.neighbours, *self.subscribers)
+
+
+class _Clauses:
+    """Clauses of entries on their way into a table, every distinct predicate once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Predicate | Concept, int] = {}
+        self._owner: list[int] = []
+        self._ends: list[int] = [0]
+        self._members: list[int] = []
+
+    def add(self, owner: int, entry: Entry) -> None:
+        for clause in entry.clauses:
+            for part in (*clause.predicates, *clause.concepts):
+                self._members.append(self._numbers.setdefault(part, len(self._numbers)))
+            self._owner.append(owner)
+            self._ends.append(len(self._members))
+
+    def table(self) -> ClauseTable:
+        return ClauseTable(
+            list(self._numbers),
+            np.array(self._owner, np.int32),
+            np.array(self._ends, np.int64),
+            np.array(self._members, np.int32),
+        )

@@ -1,0 +1,180 @@
+"""The routing plane of a broker: who publishes where, who wants what, what to ask of whom.
+
+Advertisements flood the overlay (the subscription routing table, `advertisements`); subscriptions
+follow their paths in reverse (`asking`, one for each neighbour) and leave entries on the way (the
+publication routing table, here). Section IV-A of the adaptive-filtering paper. What is said to a
+neighbour follows from the tables alone, never from the order in which they were filled, so that
+brokers agree as soon as all messages have arrived.
+
+Messages on a link stay in order, and those of a connection that broke are never delivered: a
+neighbour's Join is the first word of a new connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from caddis.errors import OverlayError
+from caddis.language.predicates import Clause
+from caddis.overlay.messages import (
+    Advertise,
+    Control,
+    Join,
+    Leave,
+    Link,
+    Neighbour,
+    Publisher,
+    Subscribe,
+    Subscriber,
+    Unadvertise,
+    Unsubscribe,
+)
+from caddis.overlay.routing.advertisements import Advertisements
+from caddis.overlay.routing.asking import Asking
+from caddis.overlay.routing.tables import Entry, Identity, Read, Table
+
+
+class Routing:
+    """Answers control messages with those that must be sent on; it never blocks.
+
+    read: the clauses of a WHERE text; it is asked for every Advertise and Subscribe.
+    covering: whether neighbours are spared clauses that others cover.
+
+    >>> routing = Routing("a", read=lambda where: (Clause(()),))
+    >>> routing.handle(Neighbour("b"), Join())
+    []
+    >>> routing.handle(Neighbour("b"), Advertise("p", home="b"))
+    []
+    >>> routing.handle(Subscriber("s"), Subscribe("s", "TRUE"))
+    [(Neighbour(name='b'), Subscribe(subscription_id='s', where='TRUE', clauses=None, home='a'))]
+    """
+
+    def __init__(self, name: str, read: Read, covering: bool = True) -> None:
+        self.name = name
+        self.version = 0
+        self._read = read
+        self._covering = covering
+        self._table: Table = {}
+        self._advertisements = Advertisements()
+        self._asking: dict[Neighbour, Asking] = {}
+
+    @property
+    def neighbours(self) -> tuple[str, ...]:
+        """The names of those that are there, in the order in which they came."""
+        return tuple(neighbour.name for neighbour in self._asking)
+
+    @property
+    def table(self) -> Mapping[Link, Mapping[Identity, Entry]]:
+        """Who wants what on which link, as it is now: `version` grows when it changes."""
+        return self._table
+
+    def handle(self, link: Link, message: Control) -> list[tuple[Neighbour, Control]]:
+        """Take in a message that came through a link; gives what must be sent, in order.
+
+        Raises OverlayError for what may not come through the link, and SubscriptionError for a
+        WHERE text that cannot be read; nothing has changed then.
+        """
+        self._check(link, message)
+        match link, message:
+            case Neighbour() as neighbour, Join():
+                self._join(neighbour)
+            case Neighbour() as neighbour, Leave():
+                self._leave(neighbour)
+            case _, Advertise():
+                self._advertise(link, message)
+            case _, Unadvertise():
+                self._unadvertise(link, message)
+            case _, Subscribe():
+                entry = Entry.of(message, self._read)
+                self._replace(link, self._identity(link, message), entry)
+            case _, Unsubscribe():
+                self._replace(link, self._identity(link, message), None)
+        return self._settle()
+
+    def _check(self, link: Link, message: Control) -> None:
+        """Refuse what may not come through a link."""
+        match link, message:
+            case Neighbour(), Join():
+                return
+            case Neighbour(), _ if link in self._asking:
+                return
+            case Neighbour(), _:
+                problem = f"{link.name!r} has not joined; its first message must be Join"
+            case Subscriber(), Subscribe() | Unsubscribe():
+                if link.subscription_id == message.subscription_id:
+                    return
+                problem = f"it is about {message.subscription_id!r}; a link has one subscription"
+            case Publisher(), Advertise() | Unadvertise():
+                if link.name == message.publisher:
+                    return
+                problem = f"it is about {message.publisher!r}; a link has one publisher"
+            case _:
+                problem = "only a neighbour may send that"
+                if not isinstance(message, Join | Leave):
+                    problem = "subscribers send Subscribe, publishers send Advertise"
+        kind = type(message).__name__
+        raise OverlayError(f"broker {self.name!r}: {kind} from {link} refused: {problem}")
+
+    def _join(self, neighbour: Neighbour) -> None:
+        """A neighbour that is there already has restarted: neither side remembers the other."""
+        if neighbour in self._asking:
+            self._leave(neighbour)
+        self._asking[neighbour] = Asking(neighbour, self._table, self._covering)
+        self._advertisements.join(neighbour)
+
+    def _leave(self, neighbour: Neighbour) -> None:
+        del self._asking[neighbour]
+        self._advertisements.leave(neighbour)
+        entries = self._table.pop(neighbour, {})
+        for identity, entry in reversed(entries.items()):
+            self._tell_all(neighbour, identity, entry, None)
+        self.version += bool(entries)
+
+    def _advertise(self, link: Link, message: Advertise) -> None:
+        clauses = self._read(message.where)
+        identity = self._identity(link, message)
+        if self._advertisements.put(link, identity, message.where):
+            self._offer(link, identity, clauses)
+
+    def _unadvertise(self, link: Link, message: Unadvertise) -> None:
+        identity = self._identity(link, message)
+        if self._advertisements.drop(link, identity):
+            self._offer(link, identity, ())
+
+    def _offer(self, link: Link, identity: Identity, clauses: tuple[Clause, ...]) -> None:
+        if isinstance(link, Neighbour):
+            self._asking[link].advertise(identity, clauses)
+
+    def _replace(self, link: Link, identity: Identity, new: Entry | None) -> None:
+        old = self._table.get(link, {}).get(identity)
+        if old == new:
+            return
+        if new is not None:
+            self._table.setdefault(link, {})[identity] = new
+        else:
+            del self._table[link][identity]
+            if not self._table[link]:
+                del self._table[link]
+        self._tell_all(link, identity, old, new)
+        self.version += 1
+
+    def _tell_all(
+        self, link: Link, identity: Identity, old: Entry | None, new: Entry | None
+    ) -> None:
+        for asking in self._asking.values():
+            asking.replace(link, identity, old, new)
+
+    def _settle(self) -> list[tuple[Neighbour, Control]]:
+        messages = self._advertisements.settle()
+        for neighbour, asking in self._asking.items():
+            messages += [(neighbour, message) for message in asking.settle()]
+        return messages
+
+    def _identity(
+        self, link: Link, message: Advertise | Unadvertise | Subscribe | Unsubscribe
+    ) -> Identity:
+        """Who a message is about; those who are at this broker have it as their home."""
+        home = message.home if isinstance(link, Neighbour) else self.name
+        if isinstance(message, Advertise | Unadvertise):
+            return home, message.publisher
+        return home, message.subscription_id

@@ -1,0 +1,47 @@
+"""Sealed events and subscriptions: brokers match what they cannot read.
+
+An `Authority` registers parties, grants them topics and issues their keys. Publishers seal events,
+subscribers seal subscriptions, a broker matches the two with the public `Directory` alone, and a
+subscriber opens what reached it and decides for itself:
+
+    >>> import os
+    >>> import pyarrow as pa
+    >>> from caddis.sealed import Authority, Gate, Identity, KeyRing, TopicDesign
+    >>> from caddis.sealed import EventSealer, Inbox, SealedMatcher, SubscriptionSealer
+    >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
+    >>> pat, ann = Identity.new("pat", os.urandom), Identity.new("ann", os.urandom)
+    >>> authority = Authority.new(os.urandom).register(pat.public).register(ann.public)
+    >>> authority = authority.add_topic(TopicDesign.of("homes", schema), os.urandom)
+    >>> authority = authority.grant("pat", "homes", "publisher")
+    >>> authority = authority.grant("ann", "homes", "subscriber")
+    >>> directory = authority.directory()
+
+    >>> keys = KeyRing.open(pat, authority.issue("pat")).publisher_keys("homes")
+    >>> homes = {"event_id": [1, 2, 3], "city": ["Galway", "Cork", None], "price": [150, 90, 80]}
+    >>> sealed_events = EventSealer(keys, randomness=os.urandom).seal(pa.record_batch(homes))
+
+    >>> ring = KeyRing.open(ann, authority.issue("ann"))
+    >>> wheres = ["city = 'Galway' AND price < 200", "city LIKE '%k'"]
+    >>> plain = pa.table({"subscription_id": ["west", "south"], "where": wheres})
+    >>> sealer = SubscriptionSealer(ring.subscriber_keys("homes"), randomness=os.urandom)
+    >>> sealed_subscriptions = sealer.seal(plain).table
+
+    >>> broker = SealedMatcher.compile(sealed_subscriptions, gate=Gate(directory))
+    >>> found = broker.match(sealed_events)
+    >>> reached = sealed_events.take(pa.array(sorted(set(found.rows.tolist()))))
+
+    >>> mine = plain.append_column("topic", pa.array(["homes", "homes"]))
+    >>> received = Inbox(ring, directory, mine).receive(reached)
+    >>> received.subscription_ids.to_pylist()
+    ['west', 'south']
+    >>> received.events["homes"].events.column("city").to_pylist()
+    ['Galway', 'Cork']
+
+What a broker learns, and what it can find out if it knows some plain events, is told in
+docs/sealed.md. Names are imported when they are first used: who only handles keys does not
+wait for compiled kernels.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

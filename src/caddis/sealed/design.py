@@ -1,0 +1,242 @@
+"""How the events of a topic are sealed: what publishers and subscribers must do alike.
+
+A design is known to them, not to brokers: it names columns. A broker sees its `Outline` alone, the
+sizes of what it compares. For each column that predicates can test, a sealed event may carry
+
+    an element of the Bloom filter     (column, value), and "the column is not null"
+    a token                            a keyed hash of (column, value), in the scheme "tokens"
+    coordinates of a point             the value's keyed hash in the scheme "aspe"; its order, if
+                                       ranges of the column are to be tested
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import pyarrow as pa
+
+from caddis.bloom import size_for
+from caddis.errors import ConfidentialError
+from caddis.language import Column
+from caddis.language.columns import (
+    UTF8_BINARY,
+    Columns,
+    UnknownColumn,
+    dotted_paths,
+    is_comparable,
+    is_text,
+)
+from caddis.sealed.plain_types import plain_schema
+
+Scheme: TypeAlias = Literal["aspe", "tokens"]
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+"""aspe: everything by scalar products. tokens: equality by keyed hashes, ranges by products."""
+
+MOST_HASHES = 12
+WORD = 64
+MOST_BITS = 1 << 16
+
+JSON_TYPES: Mapping[str, type] = {
+    "topic": str,
+    "schema": str,
+    "bits": int,
+    "hashes": int,
+    "timezone": str,
+    "scheme": str,
+    "presence": bool,
+    "padding": int,
+    "ordered_texts": list,
+}
+"""The fields of a design in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedColumn:
+    """A column that sealed predicates may test.
+
+    ordered: whether points carry its order, so that ranges of it can be tested.
+    """
+
+    column: Column
+    ordered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a broker knows of a design: the sizes of what it compares."""
+
+    bits: int
+    dimensions: int
+    scheme: Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDesign:
+    """How the events of one topic are sealed; the same in all epochs.
+
+    schema: of the events; of dictionaries, views and the like, the values they stand for.
+    timezone: in which dates and times without one are read.
+    bits, hashes: of Bloom filters.
+    presence: whether filters tell which columns are not null; predicates that are no equalities
+        are prefiltered by that.
+    padding: coordinates that are random in events or in subscriptions and tested by nothing.
+    ordered_texts: names of string columns whose ranges and prefixes are tested by brokers, too.
+
+    >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
+    >>> design = TopicDesign.of("homes", schema, rate=0.001)
+    >>> design.outline
+    Outline(bits=64, dimensions=15, scheme='aspe')
+    """
+
+    topic: str
+    schema: pa.Schema
+    bits: int
+    hashes: int
+    timezone: str = "UTC"
+    scheme: Scheme = "aspe"
+    presence: bool = True
+    padding: int = 8
+    ordered_texts: tuple[str, ...] = ()
+    columns: tuple[SealedColumn, ...] = field(init=False, repr=False, compare=False)
+    """What can be tested, in the order of the schema."""
+
+    def __post_init__(self) -> None:
+        if not self.topic:
+            raise ConfidentialError("a topic needs a name")
+        if self.scheme not in SCHEMES:
+            raise ConfidentialError(f"a scheme is {' or '.join(SCHEMES)}, not {self.scheme!r}")
+        if not WORD <= self.bits <= MOST_BITS or self.bits % WORD:
+            raise ConfidentialError(
+                f"filters have a multiple of {WORD} bits up to {MOST_BITS}, not {self.bits}; they "
+                "need fewer for fewer values, or for a greater rate of errors"
+            )
+        if not 0 < self.hashes <= MOST_HASHES:
+            raise ConfidentialError(f"between 1 and {MOST_HASHES} hashes, not {self.hashes}")
+        if self.padding < 0 or self.padding % 2:
+            raise ConfidentialError(f"padding is an even number from 0 on, not {self.padding}")
+        object.__setattr__(self, "schema", plain_schema(self.schema))
+        columns = _columns_of(self.schema, frozenset(self.ordered_texts))
+        object.__setattr__(self, "columns", columns)
+
+    @classmethod
+    def of(
+        cls,
+        topic: str,
+        schema: pa.Schema,
+        *,
+        rate: float = 0.001,
+        values: int | None = None,
+        timezone: str = "UTC",
+        scheme: Scheme = "aspe",
+        presence: bool = True,
+        padding: int = 8,
+        ordered_texts: Collection[str] = (),
+    ) -> TopicDesign:
+        """With filters so large that an equality which does not hold passes with this rate.
+
+        values: how many columns of an event are not null at most, or elements of arrays; as many
+            as there are columns, if it is not said.
+        """
+        most = values or len(_columns_of(plain_schema(schema), frozenset()))
+        bits, hashes = filter_size(most * (1 + presence), rate)
+        return cls(
+            topic,
+            schema,
+            bits,
+            hashes,
+            timezone,
+            scheme,
+            presence,
+            padding,
+            tuple(sorted(ordered_texts)),
+        )
+
+    @property
+    def dimensions(self) -> int:
+        """Of a point: see `coordinates`."""
+        single = [one for one in self.columns if not one.column.repeated]
+        hashed = 2 * len(single) if self.scheme == "aspe" else 0
+        return hashed + 2 * sum(one.ordered for one in single) + 1 + self.padding
+
+    @property
+    def outline(self) -> Outline:
+        """What brokers may know."""
+        return Outline(self.bits, self.dimensions, self.scheme)
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values, from which `from_json` makes the same design."""
+        return {
+            "topic": self.topic,
+            "schema": base64.b64encode(self.schema.serialize().to_pybytes()).decode(),
+            "bits": self.bits,
+            "hashes": self.hashes,
+            "timezone": self.timezone,
+            "scheme": self.scheme,
+            "presence": self.presence,
+            "padding": self.padding,
+            "ordered_texts": list(self.ordered_texts),
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, object]) -> TopicDesign:
+        """From what `as_json` gave."""
+        if plain.keys() != JSON_TYPES.keys():
+            names = ", ".join(JSON_TYPES)
+            raise ConfidentialError(f"this is no topic's design: its fields are {names}")
+        for name, type_ in JSON_TYPES.items():
+            if type(plain[name]) is not type_:
+                raise ConfidentialError(
+                    f"this is no topic's design: {name!r} should be of type {type_.__name__}"
+                )
+        given: dict[str, Any] = dict(plain)
+        given["schema"] = _read_schema(given["schema"])
+        given["ordered_texts"] = tuple(map(str, given["ordered_texts"]))
+        return cls(**given)
+
+
+def filter_size(elements: int, rate: float) -> tuple[int, int]:
+    """Bits, in whole words, and hashes for this many elements and false-positive rate.
+
+    >>> filter_size(40, 0.001)
+    (576, 10)
+    """
+    bits, hashes = size_for(elements, rate, most_hashes=MOST_HASHES)
+    return -(-bits // WORD) * WORD, hashes
+
+
+def _read_schema(text: str) -> pa.Schema:
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
+    except (ValueError, OSError, pa.ArrowException) as problem:
+        raise ConfidentialError(f"this is no topic's design: {problem}") from None
+
+
+def _columns_of(schema: pa.Schema, ordered_texts: frozenset[str]) -> tuple[SealedColumn, ...]:
+    columns = Columns(schema)
+    try:
+        found = [columns.find(path) for path in dotted_paths(schema)]
+    except UnknownColumn as problem:
+        raise ConfidentialError(f"events of this schema cannot be sealed: {problem}") from None
+    names = {column.name for column in found if is_text(column.type)}
+    if ordered_texts - names:
+        unknown = ", ".join(sorted(ordered_texts - names))
+        raise ConfidentialError(f"no string column is named {unknown}")
+    tested = tuple(
+        SealedColumn(column, not column.repeated and _is_ordered(column, ordered_texts))
+        for column in found
+        if is_comparable(column.type) and column.collation == UTF8_BINARY
+    )
+    if not tested:
+        raise ConfidentialError(
+            "no column of these events can be tested while it is sealed: nobody could subscribe"
+        )
+    return tested
+
+
+def _is_ordered(column: Column, ordered_texts: frozenset[str]) -> bool:
+    if is_text(column.type):
+        return column.name in ordered_texts
+    return not pa.types.is_boolean(column.type)

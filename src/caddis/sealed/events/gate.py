@@ -1,0 +1,224 @@
+"""The gate before a broker or reader: which sealed events of a batch are genuine, new and current.
+
+Every event is looked at by itself, in this order, and refused at the first thing that is wrong:
+
+    its parts         all there, of the right length, numbers finite      TruncatedEvent
+    its publisher     registered, granted this topic now, its keys safe   UnknownPublisher
+    its epoch         the topic's present one, or one that overlaps it    WrongEpoch
+    its signature     by the publisher, over all of the event             TamperedEvent
+    its number        not seen before in this run of the publisher        ReplayedEvent
+
+The others of its batch go on. To check an event and to remember it are two steps: only what is
+admitted counts as seen, so nobody can use up the number of somebody else's event, and readers count
+only what they could open. No secret is needed: the directory is public. Whether filter and tokens
+are well made, the matcher sees, who unpacks them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from caddis.arrays import Int32s
+from caddis.errors import (
+    AccessError,
+    ReplayedEvent,
+    SealedEventError,
+    TamperedEvent,
+    TruncatedEvent,
+    UnknownPublisher,
+    WrongEpoch,
+)
+from caddis.sealed.events.replays import ReplayMemory, Stream
+from caddis.sealed.events.rows import NUMBER_BYTES, SealedRow, UnreadableRow, sealed_rows, shown
+from caddis.sealed.events.wire import Header, signed_bytes
+from caddis.sealed.keys.directory import Directory
+from caddis.sealed.keys.entitlements import FIRST_EPOCH, Span, as_text, covers
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An event that was refused: its row, its id as far as it could be read, and why."""
+
+    row: int
+    event_id: str | int | None
+    error: SealedEventError
+
+
+class Admission(NamedTuple):
+    """The rows that may go on, ascending, and the refused ones."""
+
+    rows: Int32s
+    refused: tuple[Refusal, ...]
+
+
+class Gate:
+    """Admits events by a directory.
+
+    memory: what was seen already, to share or to go on with; a new one by default. `NoMemory()` is
+        for who goes through the same events again.
+    past: whether what was genuine in an epoch that is over is admitted still: for readers.
+    """
+
+    def __init__(
+        self,
+        directory: Directory,
+        *,
+        memory: ReplayMemory | None = None,
+        past: bool = False,
+    ) -> None:
+        self._directory = directory
+        self._past = past
+        self._keys: dict[str, Ed25519PublicKey] = {}
+        self._memory = ReplayMemory() if memory is None else memory
+
+    @property
+    def directory(self) -> Directory:
+        """By which events are admitted now."""
+        return self._directory
+
+    def update(self, directory: Directory) -> None:
+        """Go on with a newer directory of the same authority."""
+        if directory.authority != self._directory.authority:
+            raise AccessError(
+                f"the new directory is of another authority, {directory.fingerprint}, "
+                f"not of {self._directory.fingerprint}"
+            )
+        if directory.version < self._directory.version:
+            raise AccessError(
+                f"the directory of version {directory.version} is older than the one in use, "
+                f"{self._directory.version}"
+            )
+        if directory.version == self._directory.version and directory != self._directory:
+            raise AccessError(
+                f"the new directory has the version of the one in use, {directory.version}, and "
+                "says something else: the authority has two histories"
+            )
+        self._directory = directory
+        self._keys.clear()
+        self._memory.forget(self._is_over)
+
+    def admit(self, batch: pa.RecordBatch) -> Admission:
+        """Which rows of a batch of sealed events may go on."""
+        admitted: list[int] = []
+        refused: list[Refusal] = []
+        for row, event in enumerate(sealed_rows(batch)):
+            try:
+                self.remember(self.checked(event))
+            except SealedEventError as error:
+                refused.append(Refusal(row, event_id_of(event), error))
+            else:
+                admitted.append(row)
+        return Admission(np.array(admitted, np.int32), tuple(refused))
+
+    def checked(self, event: SealedRow | UnreadableRow) -> SealedRow:
+        """An event that may go on, or a SealedEventError; it does not count as seen yet."""
+        if isinstance(event, UnreadableRow):
+            whose = "" if event.publisher is None else f" of {shown(event.publisher)}"
+            raise TruncatedEvent(f"event {shown(event.event_id)}{whose}: {event.problem}")
+        self._check_length(event)
+        self._check_publisher(event.header)
+        self._check_epoch(event.header)
+        self._check_signature(event)
+        self._check_number(event.header)
+        return event
+
+    def remember(self, event: SealedRow) -> None:
+        """Refuse this one from now on."""
+        header = event.header
+        self._memory.add(_stream(header), header.run, header.number)
+
+    def _check_length(self, event: SealedRow) -> None:
+        topic = self._directory.topics.get(event.header.topic)
+        if topic is None:
+            return
+        size = NUMBER_BYTES * topic.outline.dimensions
+        if len(event.routing[2]) != size:
+            raise TruncatedEvent(
+                f"{_named(event.header)}: its point has {len(event.routing[2])} bytes; those of "
+                f"{topic.name!r} have {size}"
+            )
+
+    def _check_publisher(self, header: Header) -> None:
+        directory, name, topic = self._directory, header.publisher, header.topic
+        if name not in directory.publishers:
+            raise UnknownPublisher(f"{_named(header)}: this publisher is not registered")
+        if directory.publishers[name].compromised:
+            raise UnknownPublisher(
+                f"{_named(header)}: others have the keys of this publisher, too; nothing that was "
+                "signed with them is believed"
+            )
+        if topic not in directory.topics:
+            raise UnknownPublisher(f"{_named(header)}: there is no topic {shown(topic)}")
+        if not (self._past or directory.may_publish(name, topic)):
+            grants = directory.grants(name, topic)
+            past = f"; it could in epochs {as_text(grants)}" if grants else ""
+            raise UnknownPublisher(f"{_named(header)} may not publish on {shown(topic)}{past}")
+
+    def _check_epoch(self, header: Header) -> None:
+        topic = self._directory.topics[header.topic]
+        oldest = FIRST_EPOCH if self._past else topic.accepted_from
+        if not oldest <= header.epoch <= topic.epoch:
+            state = "is over" if header.epoch < oldest else "has not begun"
+            accepted = as_text([Span(oldest, topic.epoch)])
+            raise WrongEpoch(
+                f"{_named(header)}: epoch {header.epoch} of {topic.name!r} {state}; accepted "
+                f"now: {accepted}"
+            )
+        grants = self._directory.grants(header.publisher, header.topic)
+        if not covers(grants, header.epoch):
+            raise UnknownPublisher(
+                f"{_named(header)} may not publish on {topic.name!r} in epoch {header.epoch}, "
+                f"but in epochs {as_text(grants)}"
+            )
+
+    def _check_signature(self, event: SealedRow) -> None:
+        key = self._key(event.header.publisher)
+        try:
+            key.verify(event.signature, signed_bytes(event.header, event.routing, event.payload))
+        except InvalidSignature:
+            raise TamperedEvent(
+                f"{_named(event.header)}: the signature does not fit; this is not what the "
+                "publisher has signed"
+            ) from None
+
+    def _check_number(self, header: Header) -> None:
+        verdict = self._memory.verdict(_stream(header), header.run, header.number)
+        if verdict == "full":
+            raise ReplayedEvent(
+                f"{_named(header)} belongs to one run more than can be remembered of an epoch; "
+                f"rotate {shown(header.topic)}"
+            )
+        if verdict == "seen":
+            raise ReplayedEvent(
+                f"{_named(header)} has been here before: number {header.number} of run {header.run}"
+            )
+
+    def _key(self, publisher: str) -> Ed25519PublicKey:
+        key = self._keys.get(publisher)
+        if key is None:
+            verifying = self._directory.publishers[publisher].verifying
+            key = self._keys[publisher] = Ed25519PublicKey.from_public_bytes(verifying)
+        return key
+
+    def _is_over(self, topic: str, epoch: int) -> bool:
+        entry = self._directory.topics.get(topic)
+        return not self._past and (entry is None or epoch < entry.accepted_from)
+
+
+def _named(header: Header) -> str:
+    return f"event {shown(header.event_id)} of {shown(header.publisher)}"
+
+
+def _stream(header: Header) -> Stream:
+    return header.publisher, header.topic, header.epoch
+
+
+def event_id_of(event: SealedRow | UnreadableRow) -> str | int | None:
+    """Its id, as far as it could be read."""
+    return event.header.event_id if isinstance(event, SealedRow) else event.event_id

@@ -1,0 +1,173 @@
+"""An event as bytes, and back: one row of Arrow without its schema, which the design has.
+
+    a bit by column of the design, lowest first: whether it is not null; zeros fill the last byte
+    the IPC message of a record batch with these columns, not compressed; nothing if there are none
+
+A row goes out alone. A slice of a batch would carry some bytes of the rows beside it (Arrow rounds
+buffers up to 64 bytes), so rows are copied. What is read may be made to harm by a publisher who has
+a key: nothing is unpacked that would become larger than what was sent.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.errors import EventError, TamperedEvent
+from caddis.language.columns import is_array, sql_type
+from caddis.sealed.design import TopicDesign
+from caddis.sealed.lossless_casts import cast_losslessly
+
+MOST_BYTES = 64 << 20
+MESSAGE_HEADER, BATCH_COMPRESSION = 2, 3
+"""The numbers of fields in Arrow's Message.fbs: Message.header and RecordBatch.compression."""
+
+NO_COLUMNS = pa.RecordBatch.from_arrays([], names=[])
+
+
+class Payloads:
+    """Writes and reads the events of a topic."""
+
+    def __init__(self, design: TopicDesign) -> None:
+        self._topic = design.topic
+        self._schema = design.schema
+        self._fields = list(design.schema)
+        self._nulls = [pa.nulls(1, field.type) for field in design.schema]
+        self._bitmap_bytes = -(-len(self._fields) // 8)
+
+    def rows_of(self, batch: pa.RecordBatch, event_key: str) -> pa.RecordBatch:
+        """A batch in the types of the design; a column that the batch lacks is null, if it may.
+
+        event_key: may be a column that the design does not have.
+        """
+        names = batch.schema.names
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise EventError(f"these events have {names.count(twice[0])} columns {twice[0]!r}")
+        unknown = set(names) - set(self._schema.names) - {event_key}
+        if unknown:
+            raise EventError(
+                f"topic {self._topic!r} has no column {min(unknown)!r}: it would be lost; "
+                f"its columns are {', '.join(self._schema.names)}"
+            )
+        columns = [
+            _in_type(batch.column(names.index(field.name)), field)
+            if field.name in names
+            else pa.nulls(batch.num_rows, field.type)
+            for field in self._fields
+        ]
+        for column, field in zip(columns, self._fields, strict=True):
+            _check_nulls(column, field, field.name)
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def written(self, rows: pa.RecordBatch) -> Iterator[bytes]:
+        """The bytes of each row of what `rows_of` gave."""
+        valid = np.zeros((rows.num_rows, len(self._fields)), bool)
+        for place, column in enumerate(rows.columns):
+            valid[:, place] = column.is_valid().to_numpy(zero_copy_only=False)
+        bitmaps = np.packbits(valid, axis=1, bitorder="little")
+        for row in range(rows.num_rows):
+            present = np.flatnonzero(valid[row]).tolist()
+            message = _message(rows.select(present), row) if present else b""
+            if len(message) > MOST_BYTES:
+                raise EventError(
+                    f"row {row} has {len(message):,} bytes; sealed events have up to {MOST_BYTES:,}"
+                )
+            yield bitmaps[row].tobytes() + message
+
+    def read(self, data: bytes) -> pa.RecordBatch:
+        """The row that was written, without what is null, for `together`.
+
+        TamperedEvent if it is none of the topic.
+        """
+        bitmap, message = data[: self._bitmap_bytes], data[self._bitmap_bytes :]
+        try:
+            row = self._row(bitmap, message)
+        except (pa.ArrowException, OSError, EOFError, struct.error, IndexError):
+            row = None
+        if row is None:
+            raise TamperedEvent(f"its payload is no event of topic {self._topic!r}")
+        return row
+
+    def _row(self, bitmap: bytes, message: bytes) -> pa.RecordBatch | None:
+        """None if it is no row of the columns that the bitmap says."""
+        bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), bitorder="little")
+        fields = [self._fields[place] for place in np.flatnonzero(bits).tolist()]
+        if len(bitmap) < self._bitmap_bytes:
+            return None
+        if not fields:
+            return NO_COLUMNS if not message else None
+        buffer = pa.py_buffer(message)
+        if len(message) > MOST_BYTES or _is_compressed(pa.ipc.read_message(buffer).metadata):
+            return None
+        row = pa.ipc.read_record_batch(buffer, pa.schema(fields))
+        row.validate(full=True)
+        return row if row.num_rows == 1 else None
+
+    def together(self, rows: list[pa.RecordBatch]) -> pa.RecordBatch:
+        """Rows that were read, as one batch with the schema of the design."""
+        chunks = [[null] * len(rows) for null in self._nulls]
+        place_of = {name: place for place, name in enumerate(self._schema.names)}
+        for number, row in enumerate(rows):
+            for name, column in zip(row.schema.names, row.columns, strict=True):
+                chunks[place_of[name]][number] = column
+        columns = [
+            pa.concat_arrays([null.slice(1), *chunk])
+            for null, chunk in zip(self._nulls, chunks, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+
+def _message(columns: pa.RecordBatch, row: int) -> bytes:
+    data: bytes = columns.take(pa.array([row])).serialize().to_pybytes()
+    return data
+
+
+def _is_compressed(metadata: pa.Buffer) -> bool:
+    """Whether the body of a message would be unpacked when it is read."""
+    data = memoryview(metadata)
+    message = _followed(data, 0)
+    batch = _followed(data, _field(data, message, MESSAGE_HEADER))
+    return _field(data, batch, BATCH_COMPRESSION) > 0
+
+
+def _field(data: memoryview, table: int, number: int) -> int:
+    """Where a field of a FlatBuffers table lies, as its vtable says; 0 if it is not there."""
+    vtable = table - int(struct.unpack_from("<i", data, table)[0])
+    (size,) = struct.unpack_from("<H", data, vtable)
+    at = 4 + 2 * number
+    (offset,) = struct.unpack_from("<H", data, vtable + at) if at < size else (0,)
+    return table + offset if offset else 0
+
+
+def _followed(data: memoryview, place: int) -> int:
+    """To where the reference at a place leads."""
+    return place + int(struct.unpack_from("<I", data, place)[0])
+
+
+def _check_nulls(array: pa.Array, field: pa.Field, name: str) -> None:
+    """Refuse a null where the design has none; within a map, nobody looks."""
+    if array.null_count and not field.nullable:
+        raise EventError(f"{name!r} is null in these events; the topic's design says NOT NULL")
+    type_ = field.type
+    if pa.types.is_struct(type_):
+        present = array.drop_null()
+        for place, child in enumerate(type_):
+            _check_nulls(present.field(place), child, f"{name}.{child.name}")
+    elif is_array(type_):
+        _check_nulls(array.flatten(), type_.value_field, f"{name}.element")
+
+
+def _in_type(array: pa.Array, field: pa.Field) -> pa.Array:
+    if array.type == field.type:
+        return array
+    found = cast_losslessly(array, field.type)
+    if found is None:
+        raise EventError(
+            f"column {field.name!r} is {sql_type(array.type)} in these events; the topic's design "
+            f"says {sql_type(field.type)}, which cannot hold the same values"
+        )
+    return found

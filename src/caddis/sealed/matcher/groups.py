@@ -1,0 +1,232 @@
+"""The sealed clauses of one topic and epoch, and how events find those that they may satisfy.
+
+    clause c     tokens[token_starts[c]:token_starts[c + 1]], vectors likewise; leads to links[c]
+    0..unsifted  the default list: clauses whose filter is empty, and so is in every event's;
+                 those without tokens and vectors come first
+    from there   clauses that the prefilter sifts
+
+An event that passes the filter of a clause is tested: it must have the clause's tokens, and its
+point must fulfil the clause's vectors. The default list is tested by whole matrices, the others
+pair by pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from caddis.arrays import Anys, Floats, Int32s, Int64s, Words
+from caddis.sealed.clauses.subscriptions import ClauseBlock
+from caddis.sealed.design import WORD
+from caddis.sealed.matcher.event_parts import EventParts, gathered, members_of
+from caddis.sealed.matcher.kernels import pairs_have_tokens, pairs_with_tokens
+from caddis.sealed.prefilter.filters import included, read_only
+from caddis.sealed.prefilter.paper_lists import PaperLists
+from caddis.sealed.prefilter.prefilter import Prefilter
+from caddis.sealed.values.aspe import decide_all, norms, tolerance
+from caddis.sealed.values.aspe_kernels import decide_pairs
+
+Sifting: TypeAlias = Literal["rarest-bit", "paper"] | None
+"""How clauses are discarded by their filters: as Caddis does, as the paper does, or not at all."""
+
+PAIRS_AT_A_TIME = 1 << 24
+
+
+class Found(NamedTuple):
+    """Pairs of row and link, and what it took to find them."""
+
+    pairs: Int32s
+    inspected: int
+    tests: int
+    products: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseGroup:
+    """Clauses that were sealed with the same keys."""
+
+    topic: str
+    epoch: int
+    bits: int
+    links: Int32s
+    token_starts: Int64s
+    tokens: Words
+    vector_starts: Int64s
+    vectors: Floats
+    vector_norms: Floats
+    unsifted: int
+    sieve: Prefilter | PaperLists | None
+    late: Words | None = None
+    """Filters that are compared last, where nothing is discarded by them first."""
+
+    @classmethod
+    def of(
+        cls, block: ClauseBlock, links: Int32s, sifting: Sifting, sample: Words | None
+    ) -> ClauseGroup:
+        """From unpacked clauses; links: by clause of the block."""
+        empty = ~block.filters.any(axis=1)
+        tests = np.diff(block.token_starts) + np.diff(block.vector_starts)
+        order = np.lexsort((tests > 0, ~empty))
+        token_starts, tokens = gathered(block.token_starts, block.tokens, order)
+        places, vector_starts = members_of(block.vector_starts, order)
+        vectors = block.vectors[places]
+        unsifted = int(empty.sum()) if sifting else len(links)
+        filters = block.filters[order]
+        return cls(
+            block.topic,
+            block.epoch,
+            WORD * block.filters.shape[1],
+            read_only(links[order].astype(np.int32)),
+            read_only(token_starts),
+            read_only(tokens),
+            read_only(vector_starts),
+            read_only(vectors),
+            read_only(norms(vectors)),
+            unsifted,
+            _sieve(filters[unsifted:], sifting, sample),
+            None if sifting else filters,
+        )
+
+    @property
+    def dimensions(self) -> int:
+        """Of a point."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def untested(self) -> int:
+        """How many of the first clauses every event satisfies: nothing of them is tested."""
+        if self.late is not None:
+            return 0
+        starts = self.token_starts, self.vector_starts
+        ends = (np.searchsorted(one, 0, "right") for one in starts)
+        return min(self.unsifted, *(int(end) - 1 for end in ends))
+
+    @property
+    def arrays(self) -> list[Anys]:
+        """Of the group and its prefilter."""
+        own: list[Anys] = [self.links, self.token_starts, self.tokens, self.vector_starts]
+        sieve = self.sieve.arrays if isinstance(self.sieve, Prefilter) else ()
+        return [*own, self.vectors, self.vector_norms, *sieve]
+
+    def find(self, parts: EventParts) -> Found:
+        """The links that events may satisfy."""
+        found = [self._unsifted(parts)]
+        if self.sieve is not None:
+            found.append(self._sifted(parts, self.sieve))
+        return total(found)
+
+    def _sifted(self, parts: EventParts, sieve: Prefilter | PaperLists) -> Found:
+        passed = sieve.candidates(parts.filters)
+        pairs, products = self._tested(parts, passed.rows, passed.clauses + np.int32(self.unsifted))
+        return Found(self._leading(parts, pairs), passed.inspected, len(passed.rows), products)
+
+    def _unsifted(self, parts: EventParts) -> Found:
+        """The default list, in slices of rows for which all pairs fit into memory."""
+        count, untested, rows = self.unsifted, self.untested, len(parts.rows)
+        if not count or not rows:
+            return NOTHING_FOUND
+        found = [every_pair(parts.rows, self.links[:untested])]
+        products = 0
+        step = max(1, PAIRS_AT_A_TIME // count)
+        by_tokens = self.token_starts[count] > 0
+        find = self._all_by_tokens if by_tokens else self._all_by_vectors
+        for begin in range(0, rows if untested < count else 0, step):
+            pairs, taken = find(parts, untested, begin, min(begin + step, rows))
+            found.append(self._leading(parts, pairs))
+            products += taken
+        return Found(_concatenated(found), rows * count, rows * count, products)
+
+    def _all_by_tokens(
+        self, parts: EventParts, first: int, begin: int, end: int
+    ) -> tuple[Int32s, int]:
+        pairs = pairs_with_tokens(
+            self.token_starts[first : self.unsifted + 1],
+            self.tokens,
+            parts.token_starts[begin : end + 1],
+            parts.tokens,
+        )
+        return self._fulfilled(parts, pairs[:, 0] + np.int32(begin), pairs[:, 1] + np.int32(first))
+
+    def _all_by_vectors(
+        self, parts: EventParts, first: int, begin: int, end: int
+    ) -> tuple[Int32s, int]:
+        starts = self.vector_starts[first : self.unsifted + 1]
+        points = parts.points[begin:end]
+        holds = decide_all(self.vectors[: starts[-1]], starts, points, tolerance(self.dimensions))
+        rows, clauses = np.nonzero(holds)
+        pairs = np.stack([rows + begin, clauses + first], axis=1).astype(np.int32)
+        return pairs, int(starts[-1]) * len(points)
+
+    def _tested(self, parts: EventParts, rows: Int32s, clauses: Int32s) -> tuple[Int32s, int]:
+        """Those pairs that pass the encrypted test, and how many products that took."""
+        if len(self.tokens):
+            held = pairs_have_tokens(
+                rows, clauses, self.token_starts, self.tokens, parts.token_starts, parts.tokens
+            )
+            rows, clauses = rows[held], clauses[held]
+        return self._fulfilled(parts, rows, clauses)
+
+    def _fulfilled(self, parts: EventParts, rows: Int32s, clauses: Int32s) -> tuple[Int32s, int]:
+        holds, products = decide_pairs(
+            rows,
+            clauses,
+            self.vector_starts,
+            self.vectors,
+            self.vector_norms,
+            parts.points,
+            norms(parts.points),
+            tolerance(self.dimensions),
+        )
+        return np.stack([rows[holds], clauses[holds]], axis=1), int(products)
+
+    def _leading(self, parts: EventParts, pairs: Int32s) -> Int32s:
+        """Rows of the batch and links, of rows of the parts and clauses."""
+        rows, clauses = pairs[:, 0], pairs[:, 1]
+        if self.late is not None:
+            passed = included(self.late[clauses], parts.filters[rows])
+            rows, clauses = rows[passed], clauses[passed]
+        return np.stack([parts.rows[rows], self.links[clauses]], axis=1)
+
+
+NOTHING_FOUND = Found(np.zeros((0, 2), np.int32), 0, 0, 0)
+
+
+def total(found: Sequence[Found]) -> Found:
+    """All that was found, and all that it took."""
+    return Found(
+        _concatenated([one.pairs for one in found]),
+        sum(one.inspected for one in found),
+        sum(one.tests for one in found),
+        sum(one.products for one in found),
+    )
+
+
+def every_pair(rows: Int32s, links: Int32s) -> Int32s:
+    """Each row with each link.
+
+    >>> every_pair(np.array([4, 7], np.int32), np.array([1, 0], np.int32)).tolist()
+    [[4, 1], [4, 0], [7, 1], [7, 0]]
+    """
+    pairs = np.empty((len(rows), len(links), 2), np.int32)
+    pairs[:, :, 0] = rows[:, None]
+    pairs[:, :, 1] = links
+    return pairs.reshape(-1, 2)
+
+
+def _concatenated(pairs: Sequence[Int32s]) -> Int32s:
+    """All pairs; they are not copied if one array has them all."""
+    some = [one for one in pairs if len(one)]
+    return some[0] if len(some) == 1 else np.concatenate([NOTHING_FOUND.pairs, *some])
+
+
+def _sieve(filters: Words, sifting: Sifting, sample: Words | None) -> Prefilter | PaperLists | None:
+    if sifting is None or not len(filters):
+        return None
+    kinds: dict[str, type[Prefilter] | type[PaperLists]] = {
+        "rarest-bit": Prefilter,
+        "paper": PaperLists,
+    }
+    return kinds[sifting].build(filters, sample)

@@ -1,0 +1,199 @@
+"""Subscribers open what reached them, and decide for themselves whether they had asked for it.
+
+Brokers are trusted with nothing: the reader checks each event as a broker's gate does, but by what
+the publisher was entitled to in the event's own epoch, and then opens its payload. What a broker
+passed on by a false positive ends at the last step, the plain Matcher on one's own subscriptions;
+so what is received is exactly what plain matching would have given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from caddis.arrays import Int32s
+from caddis.errors import (
+    AccessError,
+    SealedEventError,
+    SubscriptionTableError,
+    TamperedEvent,
+)
+from caddis.matching import Matcher
+from caddis.matching.subscription_tables import subscription_ids_of
+from caddis.sealed.events.gate import Gate, Refusal, event_id_of
+from caddis.sealed.events.payloads import Payloads
+from caddis.sealed.events.replays import ReplayMemory
+from caddis.sealed.events.rows import SealedRow, sealed_rows, shown
+from caddis.sealed.events.wire import NONCE_BYTES, Header, associated_data
+from caddis.sealed.keys.directory import Directory
+from caddis.sealed.keys.rings import KeyRing
+
+
+class TopicEvents(NamedTuple):
+    """Events of one topic as they were published, and their rows among the sealed ones."""
+
+    rows: Int32s
+    events: pa.RecordBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What could be opened of a batch: its rows, ascending, the events by topic, and the rest."""
+
+    rows: Int32s
+    events: Mapping[str, TopicEvents]
+    refused: tuple[Refusal, ...]
+
+
+class Opener:
+    """Opens sealed events with the keys of one subscriber.
+
+    memory: what was opened already, which is refused; a new one by default. `NoMemory()` is for
+        who opens the same events again.
+    """
+
+    def __init__(
+        self, ring: KeyRing, directory: Directory, *, memory: ReplayMemory | None = None
+    ) -> None:
+        check_authority(ring, directory)
+        self._ring = ring
+        self._gate = Gate(directory, memory=memory, past=True)
+        self._ciphers: dict[tuple[str, int, str], AESGCM] = {}
+        self._payloads: dict[str, Payloads] = {}
+
+    def update(self, ring: KeyRing, directory: Directory) -> None:
+        """Go on with newer keys of the same party, and a newer directory."""
+        check_authority(ring, directory)
+        if ring.name != self._ring.name:
+            raise AccessError(f"these are the keys of {ring.name!r}, not of {self._ring.name!r}")
+        if ring.version < self._ring.version:
+            raise AccessError(
+                f"the keys of version {ring.version} are older than those in use, "
+                f"{self._ring.version}"
+            )
+        self._gate.update(directory)
+        self._ring = ring
+
+    def open(self, batch: pa.RecordBatch) -> Opened:
+        """The events of a batch that are genuine and that the subscriber is entitled to."""
+        refused: list[Refusal] = []
+        opened: dict[str, tuple[list[int], list[pa.RecordBatch]]] = {}
+        for row, event in enumerate(sealed_rows(batch)):
+            try:
+                genuine = self._gate.checked(event)
+                plain = self._opened(genuine)
+            except SealedEventError as error:
+                refused.append(Refusal(row, event_id_of(event), error))
+                continue
+            self._gate.remember(genuine)
+            rows, events = opened.setdefault(genuine.header.topic, ([], []))
+            rows.append(row)
+            events.append(plain)
+        by_topic = {
+            topic: TopicEvents(np.array(rows, np.int32), self._payloads[topic].together(events))
+            for topic, (rows, events) in opened.items()
+        }
+        all_rows = [topic_events.rows for topic_events in by_topic.values()]
+        together = np.sort(np.concatenate([np.zeros(0, np.int32), *all_rows]))
+        return Opened(together, by_topic, tuple(refused))
+
+    def _opened(self, event: SealedRow) -> pa.RecordBatch:
+        header, payload = event.header, event.payload
+        cipher = self._cipher(header)
+        data = associated_data(header, event.routing)
+        try:
+            plain = cipher.decrypt(payload[:NONCE_BYTES], payload[NONCE_BYTES:], data)
+        except InvalidTag:
+            raise TamperedEvent(
+                f"event {shown(header.event_id)} of {shown(header.publisher)}: the seal of its "
+                "payload does not fit"
+            ) from None
+        return self._payloads[header.topic].read(plain)
+
+    def _cipher(self, header: Header) -> AESGCM:
+        """NotEntitled if the subscriber has no key of the event's epoch."""
+        named = header.topic, header.epoch, header.publisher
+        keys = self._ring.subscriber_keys(header.topic, header.epoch)
+        if named not in self._ciphers:
+            self._payloads[header.topic] = Payloads(keys.design)
+            secret = keys.content.sealing_key(header.publisher).secret
+            self._ciphers[named] = AESGCM(secret)
+        return self._ciphers[named]
+
+
+def check_authority(ring: KeyRing, directory: Directory) -> None:
+    """Refuse a directory of another authority: it could call anybody's key a publisher's."""
+    if ring.authority != directory.authority:
+        raise AccessError(
+            f"the keys of {ring.name!r} are of the authority {ring.fingerprint}, and the directory "
+            f"is of another one, {directory.fingerprint}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """Which rows satisfy which of one's own subscriptions: pairs, rows ascending.
+
+    events: all that could be opened, whether it satisfies one or not.
+    """
+
+    rows: Int32s
+    subscription_ids: pa.Array
+    events: Mapping[str, TopicEvents]
+    refused: tuple[Refusal, ...]
+
+
+class Inbox:
+    """Where sealed events arrive: opens them, and runs the final check.
+
+    subscriptions: a table of `subscription_id`, `topic` and `where`, in plain text as they were
+        before they were sealed.
+    memory: as an Opener's.
+    """
+
+    def __init__(
+        self,
+        ring: KeyRing,
+        directory: Directory,
+        subscriptions: pa.Table,
+        *,
+        memory: ReplayMemory | None = None,
+    ) -> None:
+        self._opener = Opener(ring, directory, memory=memory)
+        if "topic" not in subscriptions.column_names:
+            names = ", ".join(subscriptions.column_names)
+            raise SubscriptionTableError(f"these need a column 'topic'; they have {names}")
+        self._id_type = subscription_ids_of(subscriptions).type
+        self._matchers: dict[str, Matcher] = {}
+        for topic in subscriptions["topic"].unique().to_pylist():
+            mine = subscriptions.filter(pc.equal(subscriptions["topic"], topic))
+            design = ring.subscriber_keys(topic).design
+            self._matchers[topic] = Matcher.compile(mine, design.schema, timezone=design.timezone)
+
+    def update(self, ring: KeyRing, directory: Directory) -> None:
+        """Go on with newer keys and a newer directory."""
+        self._opener.update(ring, directory)
+
+    def receive(self, batch: pa.RecordBatch) -> Received:
+        """What one has asked for, of a batch of sealed events."""
+        opened = self._opener.open(batch)
+        rows = [np.zeros(0, np.int32)]
+        ids = [pa.array([], self._id_type)]
+        for topic, (of_batch, events) in opened.events.items():
+            if topic not in self._matchers:
+                continue
+            matcher = self._matchers[topic]
+            matches = matcher.match(events)
+            rows.append(of_batch[matches.rows])
+            ids.append(matcher.subscription_ids.take(pa.array(matches.links)))
+        together = np.concatenate(rows)
+        order = np.argsort(together, kind="stable")
+        found = pa.concat_arrays(ids).take(pa.array(order))
+        return Received(together[order], found, opened.events, opened.refused)

@@ -1,0 +1,201 @@
+"""Which rows' filters include which clauses' filters: whole batches at a time, bit by bit.
+
+A block of rows is turned on its side, so that each place of a filter has a bitmap of the rows that
+have it set. The bitmaps of a filter's first places, the rarest, are intersected; few rows are left
+then, and only their words are compared. Each kernel has a twin in plain Python in the tests.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from caddis.arrays import Int32s, Words
+from caddis.sealed.prefilter.filter_kernels import ONE, enlarged, lowest_place, ones_of
+from caddis.sealed.prefilter.layout import Places, PrefilterArrays
+
+MASKS = (
+    np.uint64(0x00000000FFFFFFFF),
+    np.uint64(0x0000FFFF0000FFFF),
+    np.uint64(0x00FF00FF00FF00FF),
+    np.uint64(0x0F0F0F0F0F0F0F0F),
+    np.uint64(0x3333333333333333),
+    np.uint64(0x5555555555555555),
+)
+
+
+@njit(cache=True)
+def turn_square(square: Words) -> None:
+    """Bit j of word i becomes bit i of word j: halves, quarters and so on change places."""
+    width = 32
+    for mask in MASKS:
+        shift = np.uint64(width)
+        for begin in range(0, 64, 2 * width):
+            for i in range(begin, begin + width):
+                changed = ((square[i] >> shift) ^ square[i + width]) & mask
+                square[i] ^= changed << shift
+                square[i + width] ^= changed
+        width >>= 1
+
+
+@njit(cache=True)
+def turned(events: Words) -> Words:
+    """By place of a filter: a bitmap of the rows that have it set."""
+    rows, words = events.shape
+    bitmaps = np.empty((64 * words, (rows + 63) // 64), np.uint64)
+    square = np.empty(64, np.uint64)
+    for group in range(bitmaps.shape[1]):
+        for word in range(words):
+            for i in range(64):
+                row = 64 * group + i
+                square[i] = events[row, word] if row < rows else np.uint64(0)
+            turn_square(square)
+            for i in range(64):
+                bitmaps[64 * word + i, group] = square[i]
+    return bitmaps
+
+
+@njit(cache=True)
+def choose_keys(filters: Words, chosen: Int32s, sample: Words, count: int) -> Places:
+    """For each of the chosen filters, so many of its places: see `pick`.
+
+    sample: by place, a bitmap of the events that have it set.
+    """
+    keys = np.zeros((len(chosen), count), np.uint16)
+    places = np.empty(len(sample), np.uint16)
+    left = np.empty(sample.shape[1], np.uint64)
+    for i in range(len(chosen)):
+        ones = list_places(filters, chosen[i], places)
+        left[:] = ~np.uint64(0)
+        for key in range(count):
+            if key < ones:
+                pick(places, key, ones, sample, left)
+            keys[i, key] = places[min(key, ones - 1)]
+    return keys
+
+
+@njit(cache=True)
+def list_places(filters: Words, row: int, places: Places) -> int:
+    """Write the places that are set in a filter, ascending; how many."""
+    used = 0
+    for word in range(filters.shape[1]):
+        rest = filters[row, word]
+        while rest:
+            places[used] = 64 * word + lowest_place(rest)
+            used += 1
+            rest &= rest - ONE
+    return used
+
+
+@njit(cache=True)
+def pick(places: Places, begin: int, end: int, sample: Words, left: Words) -> None:
+    """Of places[begin:end], bring to the front the one that the fewest events have.
+
+    left: the events that have all places picked before; when there are none, all events again.
+    """
+    best, fewest = begin, np.int64(64 * len(left) + 1)
+    for i in range(begin, end):
+        events = np.int64(0)
+        for group in range(len(left)):
+            events += ones_of(left[group] & sample[places[i], group])
+        if events < fewest:
+            best, fewest = i, events
+    places[begin], places[best] = places[best], places[begin]
+    for group in range(len(left)):
+        left[group] &= sample[places[begin], group]
+    if fewest == 0:
+        left[:] = ~np.uint64(0)
+
+
+@njit(cache=True)
+def find_pairs(
+    index: PrefilterArrays, events: Words, bitmaps: Words, pairs: Int32s
+) -> tuple[Int32s, int, int]:
+    """The pairs (row, filter) where the filter is included in the row's, as the first `used`.
+
+    bitmaps: of the events, `turned`.
+    pairs: room for them, used if it suffices; one that does is returned.
+    """
+    filters, keys, shared, starts = index.filters, index.keys, index.shared, index.starts
+    depth, rows = keys.shape[1], len(events)
+    levels = np.full((depth + 1, bitmaps.shape[1]), ~np.uint64(0))
+    used, inspected = 0, 0
+    for place in range(len(bitmaps)):
+        alive = depth
+        for i in range(starts[place], starts[place + 1]):
+            if shared[i] > alive:
+                continue
+            alive = intersect(keys, i, shared[i], bitmaps, levels)
+            if alive == 0:
+                break
+            if alive == depth:
+                while used + rows > len(pairs):
+                    pairs = enlarged(pairs)
+                used, seen = compare(filters, i, events, levels, pairs, used)
+                inspected += seen
+    return pairs, used, inspected
+
+
+@njit(cache=True)
+def intersect(keys: Places, row: int, first: int, bitmaps: Words, levels: Words) -> int:
+    """Fill the levels behind `first`; the last that has rows, or the last.
+
+    levels: levels[i] are the rows that have the first i keys.
+    """
+    for level in range(first, len(levels) - 1):
+        place = keys[row, level]
+        seen = np.uint64(0)
+        for group in range(levels.shape[1]):
+            common = bitmaps[place, group] & levels[level, group]
+            levels[level + 1, group] = common
+            seen |= common
+        if not seen:
+            return level
+    return len(levels) - 1
+
+
+@njit(cache=True)
+def compare(
+    filters: Words, row: int, events: Words, levels: Words, pairs: Int32s, used: int
+) -> tuple[int, int]:
+    """Append the rows of the last level that include a filter; where pairs end, rows compared.
+
+    pairs: with room for all rows, as what is not included is overwritten by the next.
+    """
+    words, last, seen = filters.shape[1], len(levels) - 1, 0
+    for group in range(levels.shape[1]):
+        rest = levels[last, group]
+        while rest:
+            event = 64 * group + lowest_place(rest)
+            rest &= rest - ONE
+            missing = np.uint64(0)
+            for word in range(words):
+                missing |= filters[row, word] & ~events[event, word]
+            pairs[used, 0] = event
+            pairs[used, 1] = row
+            used += missing == 0
+            seen += 1
+    return used, seen
+
+
+@njit(cache=True)
+def in_row_order(
+    pairs: Int32s, clauses: Int32s, default: Int32s, rows: int
+) -> tuple[Int32s, Int32s]:
+    """Rows, ascending, and clauses of the pairs (row, filter); default clauses for each row."""
+    counts = np.full(rows, len(default), np.int64)
+    for i in range(len(pairs)):
+        counts[pairs[i, 0]] += 1
+    total = counts.sum()
+    found_rows, found_clauses = np.empty(total, np.int32), np.empty(total, np.int32)
+    places, end = np.empty(rows, np.int64), 0
+    for row in range(rows):
+        places[row] = end + len(default)
+        found_clauses[end : end + len(default)] = default
+        found_rows[end : end + counts[row]] = row
+        end += counts[row]
+    for i in range(len(pairs)):
+        row = pairs[i, 0]
+        found_clauses[places[row]] = clauses[pairs[i, 1]]
+        places[row] += 1
+    return found_rows, found_clauses

@@ -1,0 +1,122 @@
+"""Bloom filters on the wire: compressed where that is shorter, and never trusted.
+
+    0, the words in little-endian bytes                           plain
+    1 + parameter, the gaps between the bits that are set         Rice-coded
+
+A gap is how many bits lie between two that are set, or before the first. Its code is gap >>
+parameter zeros, a one, and the lowest bits of the gap, as many as the parameter says; codes follow
+each other from the lowest bit of each byte on. The last gap leads to one bit behind the filter's
+last: what was cut off can be told by that. Zeros fill the last byte.
+
+A filter that is half full cannot be made shorter. But a larger one with fewer hashes is emptier,
+so compresses, and errs less often at the same length (Mitzenmacher, Compressed Bloom filters,
+2001): `tradeoff` says what to expect.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from math import ceil, exp, log2
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Bools, Bytes, Int64s, Words
+from caddis.bloom import false_positive_rate
+from caddis.errors import FilterError
+from caddis.sealed.design import MOST_BITS, MOST_HASHES, WORD
+from caddis.sealed.prefilter.filters import check_bits, read_only
+from caddis.sealed.prefilter.wire_kernels import decode_all, encode_all
+
+
+class Tradeoff(NamedTuple):
+    """What filters of one size cost on the wire, and how often they err."""
+
+    bits: int
+    hashes: int
+    plain_bytes: int
+    compressed_bytes: float
+    rate: float
+
+
+def encode(filters: Words, *, compressed: bool) -> list[bytes]:
+    r"""By filter: its bytes; compressed if that is asked for and shorter.
+
+    >>> encode(np.array([[1 << 40]], np.uint64), compressed=False)
+    [b'\x00\x00\x00\x00\x00\x00\x01\x00\x00']
+    >>> encode(np.array([[1 << 40]], np.uint64), compressed=True)
+    [b'\x05D\x0f']
+    """
+    rows, words = filters.shape
+    plain = np.zeros((rows, 1 + 8 * words), np.uint8)
+    plain[:, 1:] = np.ascontiguousarray(filters, "<u8").view(np.uint8).reshape(rows, 8 * words)
+    if not compressed:
+        return [row.tobytes() for row in plain]
+    lengths = encode_all(read_only(np.ascontiguousarray(filters)), plain)
+    return [plain[row, : lengths[row]].tobytes() for row in range(rows)]
+
+
+def decode(blobs: pa.BinaryArray, bits: int) -> tuple[Words, Bools]:
+    r"""The filters of so many bits, and by row whether its bytes were those of one.
+
+    Rows that are not well-formed, null ones too, are empty filters.
+
+    >>> decode(pa.array([b"\x05D\x0f", b"\x05D"], pa.binary()), bits=64)
+    (array([[1099511627776],
+           [            0]], dtype=uint64), array([ True, False]))
+    """
+    check_bits(bits)
+    filters = np.zeros((len(blobs), bits // WORD), np.uint64)
+    data, ends = _bytes_of(blobs)
+    formed = decode_all(read_only(data), read_only(ends), filters)
+    formed &= np.asarray(blobs.is_valid())
+    filters[~formed] = 0
+    return filters, formed
+
+
+def tradeoff(elements: float, bits: int, hashes: int) -> Tradeoff:
+    """Of filters that hold so many elements, as expected: entropy says how short they can get.
+
+    >>> tradeoff(elements=35, bits=2048, hashes=4)
+    Tradeoff(bits=2048, hashes=4, plain_bytes=256, compressed_bytes=89.8..., rate=1.9...e-05)
+    """
+    share = 1 - exp(-hashes * elements / bits)
+    entropy = -share * log2(share) - (1 - share) * log2(1 - share) if 0 < share < 1 else 0.0
+    rate = false_positive_rate(elements, bits, hashes)
+    return Tradeoff(bits, hashes, ceil(bits / 8), bits * entropy / 8, rate)
+
+
+def largest_within(elements: float, wire_bytes: float, hashes: int) -> Tradeoff:
+    """The largest filter with so many hashes that is expected to fit when compressed."""
+    words = bisect_right(
+        range(1, MOST_BITS // WORD + 1),
+        wire_bytes,
+        key=lambda words: tradeoff(elements, words * WORD, hashes).compressed_bytes,
+    )
+    if not words:
+        raise FilterError(f"no filter fits into {wire_bytes} bytes; a word of it has 8")
+    return tradeoff(elements, words * WORD, hashes)
+
+
+def best_within(elements: float, wire_bytes: float) -> Tradeoff:
+    """The filter that errs least often of all that are expected to fit when compressed.
+
+    >>> plain = tradeoff(35, 576, 10)
+    >>> best = best_within(35, wire_bytes=72)
+    >>> best.bits, best.hashes, f"{plain.rate:.1e}", f"{best.rate:.1e}"
+    (7872, 2, '3.8e-04', '7.8e-05')
+    """
+    sizes = [largest_within(elements, wire_bytes, hashes) for hashes in range(1, MOST_HASHES + 1)]
+    return min(sizes, key=lambda size: size.rate)
+
+
+def _bytes_of(blobs: pa.BinaryArray | pa.LargeBinaryArray) -> tuple[Bytes, Int64s]:
+    """The bytes of all rows, and where each begins and ends: row i is data[ends[i]:ends[i + 1]]."""
+    _, ends, data = blobs.buffers()
+    width = np.dtype(np.int64 if pa.types.is_large_binary(blobs.type) else np.int32)
+    if ends is None or not len(blobs):
+        return np.zeros(0, np.uint8), np.zeros(len(blobs) + 1, np.int64)
+    begin = blobs.offset * width.itemsize
+    found = np.frombuffer(ends, width, len(blobs) + 1, begin).astype(np.int64)
+    return np.frombuffer(data or b"", np.uint8), found

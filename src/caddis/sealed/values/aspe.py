@@ -1,0 +1,292 @@
+"""Asymmetric scalar-product-preserving encryption: brokers multiply what they cannot read.
+
+A point p is sealed as p' = a·Mᵀ p and a query q as q' = b·M⁻¹ q, where M is the secret matrix of
+an epoch and a, b > 0 are fresh: q' · p' = a·b·(q · p), whose sign tells whether p fulfils q (Wong
+et al., "Secure kNN computation on encrypted databases", SIGMOD 2009; for publish/subscribe Choi,
+Ghinita and Bertino, DEXA 2010; behind Bloom filters Barazzutti et al., "Thrifty privacy", DEBS
+2012). Padding makes points and queries longer by random coordinates that meet zeros.
+
+M is not orthogonal on purpose: if it were, products of two sealed points would be those of the
+plain ones, up to a. Singular values between 1/2 and 2 and the padding blur them; they do not wipe
+out that events which are much alike have sealed points at a small angle. Nor do a and b hide how
+the products of two points with two queries relate. And whoever knows some plain points beside the
+sealed ones can solve for all others: tests/confidential/test_known_plaintext.py does it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+from caddis.arrays import Bools, Bytes, Floats, Int64s
+from caddis.errors import ConfidentialError
+from caddis.sealed.design import TopicDesign
+from caddis.sealed.keys.secrets import MatchingKey, Randomness
+from caddis.sealed.values.aspe_kernels import none_negative, rotate
+
+ROUNDING = 2.0**-53
+SCALES = 8
+"""a and b are between 2^-8 and 2^8, log-uniform."""
+
+HIGH_BITS = 25
+LARGEST_RESIDUAL = 2.0**-30
+MATRICES_KEPT = 4
+
+SUMMANDS = 12
+SLICE = 1024
+"""`decide_all` holds the products of so many points and vectors at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """Seals points and queries of a topic in an epoch.
+
+    Everybody with the key gets the same matrix to the last bit.
+
+    >>> import os, pyarrow as pa
+    >>> from caddis.sealed.values.coordinates import Coordinates
+    >>> design = TopicDesign.of("homes", pa.schema([("price", pa.int32())]))
+    >>> coordinates, key = Coordinates(design), MatchingKey.of(bytes(32), "homes", 1)
+    >>> plain = coordinates.null_points(2)
+    >>> coordinates.put_orders(plain, 0, np.array([0, 1]), np.array([0.25, 0.75]))
+    >>> transform = Transform.of(key, design)
+    >>> points = transform.points(plain, os.urandom)
+    >>> query = transform.queries(coordinates.at_least(0, 0.5)[None], os.urandom)
+    >>> decide_all(query, np.array([0, 1]), points, tolerance(design.dimensions)).tolist()
+    [[False], [True]]
+    """
+
+    padding: int
+    _matrix: _Split = field(repr=False)
+    _inverse: _Split = field(repr=False)
+
+    @classmethod
+    def of(cls, key: MatchingKey, design: TopicDesign) -> Transform:
+        """The transform of a topic and epoch; a few are kept, as drawing one takes a while."""
+        return cls(design.padding, *_matrices(key.transform_secret, design.dimensions))
+
+    def points(self, plain: Floats, randomness: Randomness) -> Floats:
+        """Sealed points of plain ones, a row each; no two are alike."""
+        half = self.padding // 2
+        draws = uniforms(randomness, len(plain), half + 1)
+        blank = np.zeros((len(plain), half))
+        padded = np.hstack([plain, _noise(plain, draws[:, 1:]), blank])
+        return _scales(draws) * _product(padded, self._matrix)
+
+    def queries(self, plain: Floats, randomness: Randomness) -> Floats:
+        """Sealed queries of plain ones, a row each; no two are alike."""
+        half = self.padding // 2
+        draws = uniforms(randomness, len(plain), half + 1)
+        blank = np.zeros((len(plain), half))
+        padded = np.hstack([plain, blank, _noise(plain, draws[:, 1:])])
+        return _scales(draws) * _product(padded, self._inverse)
+
+
+def tolerance(dimensions: int) -> float:
+    """By how much of |q'|·|p'| a product may fall below 0 before the query is surely unfulfilled.
+
+    Let u = 2^-53, n = dimensions, and a query be fulfilled: q · p >= 0 for the plain vectors as
+    they should be. Norms are Euclidean, |A| of a matrix is that of its absolute values. Then
+
+    1. Plain vectors are exact (`coordinates`), but for the constant of an equality, rounded once:
+       u |q| |p|. As M has singular values in [1/2, 2], that is at most 4u |q'| |p'|.
+    2. M is the same everywhere bit by bit (`rotate`), so no error comes of it.
+    3. p M is computed in parts (`_parts`): that of the high 25 bits of both without any rounding,
+       the rest with an error of at most 2n·u (|p_low| |M| + |p| |M_low|) <= 2n·u · 3n·2^-26 for
+       |p| in [1/2, 1), which is n²·2^-21 u of |p'| >= |p|/2. Their sum and a round once each.
+       So p' has a relative error of 2u + n²·2^-21 u; and q', too, but for the next point.
+    4. The inverse is N + N·R with R = I - M N, in parts again: R's own error is at most
+       2n·u · 4n^1.5·2^-26, and |R|² < 2^-60 (checked, not trusted). That adds
+       4 (n^2.5·2^-23 + 2^-7) u to the relative error of q'.
+    5. A product of doubles has an error of at most n·u Σ|q'_i p'_i| <= n·u |q'| |p'|, in whatever
+       order it is added up, with fused operations or without; with the tolerance as one more
+       coordinate (`decide_all`), it is at most (n + 1)·u (1 + tolerance) |q'| |p'|.
+
+    All in all (n + 9 + 2^-20·n^2.5) u; what is of the order of n²u², as from the norms that are
+    computed, too, is far below the 7u that are put on top. No fulfilled query is ever lost.
+
+    The other way round, a query is surely found unfulfilled if q · p < -margin(n)·|q|·|p|.
+
+    >>> tolerance(133) < 2**-45, tolerance(809) < 2**-43
+    (True, True)
+    """
+    return float(dimensions + 16 + 2.0**-20 * dimensions**2.5) * ROUNDING
+
+
+def margin(dimensions: int) -> float:
+    """How far below 0, in parts of |q|·|p| of the plain vectors, q · p is surely told from 0.
+
+    It is 16 tolerances: one for the threshold and one for the errors; |q'|·|p'| is at most 4 times
+    its plain counterpart for the matrix and 2 times for the padding.
+
+    |p|² is at most 5/16 by column or 19/16 by ordered column, and 1; |q|² is at most 5/4 of a bound
+    of a range, and 8k + k²/4 of an equality of k columns. So with 50 columns, 10 of them ordered,
+    cells side by side (2^-32) are always told apart, and orders from 2^-39 on; with 200 ordered
+    columns, cells in equalities of up to 9 of them, and orders from 2^-35 on. What is nearer may
+    seem equal, and is left to the subscriber's own check.
+    """
+    return 16 * tolerance(dimensions)
+
+
+def norms(rows: Floats) -> Floats:
+    """The Euclidean length of each row; infinite if its square is no double."""
+    squares: Floats = np.einsum("ij,ij->i", rows, rows)
+    return np.sqrt(squares)
+
+
+def point_lengths(dimensions: int) -> tuple[float, float]:
+    """The least and the greatest length of a sealed point.
+
+    A plain one has a coordinate 1, and each other one is at most 3/4: its length is from 1 to √n.
+    Padding makes it up to √2 times as long, M and a up to 2·2^SCALES times longer or shorter; all
+    of that is doubled for rounding.
+    """
+    factor = 2.0 ** (SCALES + 2)
+    return 1 / factor, factor * (2 * dimensions) ** 0.5
+
+
+def query_lengths(dimensions: int) -> tuple[float, float]:
+    """The least and the greatest length of a sealed query.
+
+    A plain one has a coordinate of 1 or more. The square of its length is at most 5/4 of a bound of
+    a range, and 8k + k²/4 of an equality of k columns (see `margin`), where k <= n/2: at most 9n².
+    """
+    factor = 2.0 ** (SCALES + 2)
+    return 1 / factor, factor * 2**0.5 * 3 * dimensions
+
+
+def decide_all(vectors: Floats, vector_starts: Int64s, points: Floats, tolerance: float) -> Bools:
+    """By row and clause: whether the point fulfils all vectors of the clause.
+
+    vector_starts: as in `aspe_kernels.decide_pairs`, which decides the same of single pairs.
+    The tolerance is one more coordinate of both sides, so that BLAS adds it; it is no number where
+    a norm is none or infinite, and then nothing is fulfilled.
+    """
+    count = len(vector_starts) - 1
+    decided = np.empty((len(points), count), np.bool_)
+    longer = np.column_stack([points, tolerance * _finite_norms(points)])
+    first = 0
+    while first < count:
+        most = vector_starts[first] + SLICE
+        last = max(first + 1, int(np.searchsorted(vector_starts, most, "right")) - 1)
+        starts = vector_starts[first : last + 1]
+        mine = vectors[starts[0] : starts[-1]]
+        turned = np.column_stack([mine, _finite_norms(mine)]).T
+        for row in range(0, len(points), SLICE):
+            rows = slice(row, row + SLICE)
+            with np.errstate(invalid="ignore", over="ignore"):
+                products = longer[rows] @ turned
+            none_negative(products, starts - starts[0], decided[rows, first:last])
+        first = last
+    return decided
+
+
+def _finite_norms(rows: Floats) -> Floats:
+    """Norms; NaN in place of infinity."""
+    lengths = norms(rows)
+    return np.where(np.isfinite(lengths), lengths, np.nan)
+
+
+def uniforms(randomness: Randomness, rows: int, columns: int) -> Floats:
+    """Random doubles from 0 up to 1."""
+    return _uniforms(randomness(8 * rows * columns)).reshape(rows, columns)
+
+
+def _uniforms(data: bytes) -> Floats:
+    return (np.frombuffer(data, "<u8") >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _scales(draws: Floats) -> Floats:
+    """Positive numbers from the first column of the draws, as a column."""
+    return np.exp2(SCALES * (2 * draws[:, :1] - 1))
+
+
+def _noise(plain: Floats, draws: Floats) -> Floats:
+    """Random coordinates that are together no longer than the vector itself, and often half."""
+    widest = norms(plain) / np.sqrt(max(1, draws.shape[1]))
+    noise: Floats = (2 * draws - 1) * widest[:, None]
+    return noise
+
+
+# -- products that are rounded once
+
+
+class _Split(NamedTuple):
+    """A matrix as the sum of its high bits, which are multiples of 2^-25, and the rest."""
+
+    high: Floats
+    low: Floats
+
+
+def _high(values: Floats) -> Floats:
+    return np.rint(values * 2.0**HIGH_BITS) * 2.0**-HIGH_BITS
+
+
+def _split(matrix: Floats) -> _Split:
+    high = _high(matrix)
+    return _Split(high, matrix - high)
+
+
+def _parts(rows: Floats, matrix: _Split) -> tuple[Floats, Floats]:
+    """rows · matrix as an exact part and a small one.
+
+    For rows and columns no longer than 2, products of high bits are multiples of 2^-50 and every
+    sum of them is below 8: 53 bits hold them, so nothing is rounded in whatever order.
+    """
+    high = _high(rows)
+    return high @ matrix.high, (rows - high) @ matrix.high + rows @ matrix.low
+
+
+def _product(rows: Floats, matrix: _Split) -> Floats:
+    """rows · matrix, with the rows brought to a length from 1/2 to 1 meanwhile."""
+    exponents = np.frexp(norms(rows))[1][:, None]
+    exact, small = _parts(np.ldexp(rows, -exponents), matrix)
+    return np.ldexp(exact + small, exponents)
+
+
+# -- the secret matrix
+
+
+@lru_cache(MATRICES_KEPT)
+def _matrices(secret: bytes, dimensions: int) -> tuple[_Split, _Split]:
+    """The matrix, and the transpose of its inverse."""
+    matrix = matrix_of(secret, dimensions)
+    split = _split(matrix)
+    inverse: Floats = np.linalg.inv(matrix).astype(np.float64)
+    exact, small = _parts(matrix, _split(inverse))
+    residual = (np.eye(dimensions) - exact) - small
+    if not np.linalg.norm(residual) < LARGEST_RESIDUAL:
+        raise ConfidentialError("the matrix of this key cannot be inverted")
+    high, low = _split(inverse)
+    low += inverse @ residual
+    return split, _Split(np.ascontiguousarray(high.T), np.ascontiguousarray(low.T))
+
+
+def matrix_of(secret: bytes, dimensions: int) -> Floats:
+    """The matrix that a secret stands for: random rotations around a random diagonal matrix.
+
+    Rotations are drawn as in `rotate`, from sums of twelve 16-bit numbers, which are normal for all
+    purposes here and whole: no logarithm, whose last bit another machine rounds differently. The
+    singular values are uniform in [1/2, 2], up to rounding.
+    """
+    square = dimensions * dimensions
+    stream = _keystream(secret, dimensions, 8 * dimensions + 2 * SUMMANDS * 2 * square)
+    values = 0.5 + 1.5 * _uniforms(stream[: 8 * dimensions].tobytes())
+    summands = stream[8 * dimensions :].view("<u2").reshape(2, dimensions, dimensions, SUMMANDS)
+    normal = summands.sum(axis=3, dtype=np.int64) - SUMMANDS * 65_535 / 2
+    matrix = np.diag(values)
+    rotate(matrix, normal[0])
+    matrix = np.ascontiguousarray(matrix.T)
+    rotate(matrix, normal[1])
+    return matrix
+
+
+def _keystream(secret: bytes, dimensions: int, size: int) -> Bytes:
+    nonce = bytes(8) + dimensions.to_bytes(8, "little")
+    encryptor = Cipher(ChaCha20(secret, nonce), mode=None).encryptor()
+    return np.frombuffer(encryptor.update(bytes(size)), np.uint8)

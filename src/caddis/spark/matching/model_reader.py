@@ -1,0 +1,90 @@
+"""Matches a worker's batches against a store with models, and tells the folder what they did."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Int32s
+from caddis.models import AnswerCache, Asker, Tally
+from caddis.ordering import Executor, Outcome, policy_named
+from caddis.spark.matching.model_folder import KEPT_PROBLEMS, KeyedProblem, ModelFolder
+from caddis.spark.store.reader import StoreReader
+
+OnError = Literal["unknown", "raise"]
+
+_ANSWERS = AnswerCache()
+"""This process's, for all matches: answers are kept by model and version."""
+
+
+class ModelReader:
+    """One task after the other: `begin`, `match` its batches, `finish`."""
+
+    def __init__(self, store: StoreReader, folder: Path, policy: str, on_error: OnError) -> None:
+        self._store = store
+        self._folder = ModelFolder(folder)
+        self._policy = policy
+        cache = _ANSWERS if policy_named(policy).shares else None
+        self._asker = Asker(cache=cache, clock=time.perf_counter, on_error=on_error)
+        self._executor: Executor | None = None
+        self._version: str | None = None
+        self._tallies: list[Tally] = []
+        self._problems: list[KeyedProblem] = []
+
+    def begin(self, version: str | None) -> None:
+        """Turn to a version, or to the current one, and to what other tasks have learnt."""
+        self._store.use(version)
+        if self._executor is None or self._version != self._store.version:
+            parts = self._store.parts
+            self._executor = Executor(
+                [matcher for matcher, _ in parts],
+                self._folder.catalogue,
+                statistics=self._folder.statistics(),
+                asker=self._asker,
+                policy=self._policy,
+                alive=[alive for _, alive in parts],
+            )
+            self._version = self._store.version
+        else:
+            self._executor.statistics = self._folder.statistics()
+        self._tallies = [Tally() for _ in self._executor.readings]
+        self._problems = []
+
+    def match(self, batch: pa.RecordBatch, keys: pa.Array) -> list[tuple[Int32s, pa.Array]]:
+        """Rows and the ids of the subscriptions they match, segment by segment."""
+        assert self._executor is not None
+        outcome = self._executor.match(batch, keys=keys)
+        self._tallies = [one + new for one, new in zip(self._tallies, outcome.tallies, strict=True)]
+        self._problems += [
+            KeyedProblem(
+                keys[one.row].as_py(),
+                one.reading.column.name,
+                one.reading.model.name,
+                one.reason,
+                one.failed,
+            )
+            for one in outcome.problems[: max(0, KEPT_PROBLEMS - len(self._problems))]
+        ]
+        return _by_segment(self._executor, outcome)
+
+    def finish(self) -> None:
+        """Tell what the models did."""
+        assert self._executor is not None
+        if any(tally.needed for tally in self._tallies):
+            self._folder.add(self._executor.readings, self._tallies, self._problems)
+
+
+def _by_segment(executor: Executor, outcome: Outcome) -> list[tuple[Int32s, pa.Array]]:
+    found = []
+    offsets = executor.demand.link_offsets
+    part = np.searchsorted(offsets, outcome.links, side="right") - 1
+    for number, matcher in enumerate(executor.matchers):
+        mine = part == number
+        if mine.any():
+            links = outcome.links[mine] - np.int32(offsets[number])
+            found.append((outcome.rows[mine], matcher.subscription_ids.take(pa.array(links))))
+    return found

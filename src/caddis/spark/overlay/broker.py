@@ -1,0 +1,216 @@
+"""One broker: a control plane, and a streaming query that routes events by what it has learnt.
+
+    published ─┐                    ┌─▶ links to neighbours, with what is known
+               ├─▶ micro-batches ───┼─▶ notifications
+    links in  ─┘                    └─▶ refused, and what models had problems with
+
+Exactly once, from the source to every link: a micro-batch is staged, committed by one rename, then
+sent on under fixed names (`overlay_batches`). A broker that was killed goes on from its checkpoint:
+Spark gives it the same micro-batch again, which is sent on again if it was committed, and computed
+if it was not.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from caddis.errors import OverlayError
+from caddis.language import Clause, parse_all
+from caddis.matching import Matcher
+from caddis.models import Catalogue, Model, Tally
+from caddis.overlay.batch_routing import DEFAULT, policy_named
+from caddis.overlay.routing.tables import Read
+from caddis.spark.base.files import FileFormat, read_event_stream
+from caddis.spark.matching.model_folder import ModelFolder
+from caddis.spark.matching.model_reader import OnError
+from caddis.spark.overlay.batches import BatchFolder, Committed, Totals, Written
+from caddis.spark.overlay.control import ControlPlane, declare
+from caddis.spark.overlay.folder import OverlayFolder
+from caddis.spark.overlay.graphs import GraphFolder
+from caddis.spark.overlay.records import WRITTEN, as_records
+from caddis.spark.overlay.streams import OutStream
+from caddis.spark.overlay.worker import RouteOperator, RouteSettings
+
+POLL = "200 milliseconds"
+EVERYTHING = "TRUE"
+
+
+@dataclass(frozen=True, slots=True)
+class EventSettings:
+    """What all brokers of an overlay agree on."""
+
+    schema: pa.Schema
+    models: Sequence[Model] = ()
+    event_key: str = "event_id"
+    timezone: str = "UTC"
+    policy: str = DEFAULT
+    on_error: OnError = "unknown"
+    tasks: int = 2
+    """In how many tasks a micro-batch is routed at most."""
+
+    def reader(self) -> Read:
+        """The clauses of WHERE texts; SubscriptionError for one that cannot be used."""
+        concepts = Catalogue(self.models).vocabulary_for(self.schema)
+
+        @cache
+        def clauses(where: str) -> tuple[Clause, ...]:
+            table = parse_all([where], self.schema, timezone=self.timezone, concepts=concepts)
+            for error in table.errors.values():
+                raise error
+            return tuple(table.clause(number) for number in range(len(table.owner)))
+
+        return clauses
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSettings:
+    """What the overlay file says of one broker."""
+
+    name: str
+    neighbours: tuple[str, ...] = ()
+    subscriptions: Mapping[str, str] = field(default_factory=dict)
+    """WHERE texts by id."""
+    publishes: Path | None = None
+    format: FileFormat = "parquet"
+    advertises: str = EVERYTHING
+
+
+class StreamingBroker:
+    """Runs one broker; `folder.running(name)` must be held meanwhile."""
+
+    def __init__(
+        self, broker: BrokerSettings, events: EventSettings, folder: OverlayFolder
+    ) -> None:
+        self.name = broker.name
+        self._broker, self._events, self._folder = broker, events, folder
+        self._home = folder.broker(broker.name)
+        self._batches = BatchFolder(self._home / "out")
+        self._graphs = GraphFolder(self._home / "graphs")
+        self._models = self._model_folder()
+        self._advertised = self._advertised_matcher()
+        self._published: tuple[int, str] | None = None
+        self._lock = threading.Lock()
+        self.control = ControlPlane(
+            broker.name,
+            events.reader(),
+            folder.control_logs(broker.name, broker.neighbours),
+            folder.covering,
+        )
+        advertises = broker.advertises if broker.publishes is not None else None
+        declare(folder.clients(broker.name), broker.name, broker.subscriptions, advertises)
+        last = self._batches.last()
+        self.totals = last.totals if last else Totals()
+        self.routed = self.problems = 0
+        self.failure: Exception | None = None
+        self._check_checkpoint(last)
+
+    def start(self, session: SparkSession) -> StreamingQuery:
+        """Begin to route events, from where the broker was."""
+        records = as_records(self._source(session)).unionByName(
+            self._folder.transport.incoming(session, self.name, self._events.schema)
+        )
+        writer = records.writeStream.foreachBatch(self._route).queryName(f"broker {self.name}")
+        writer = writer.option("checkpointLocation", str(self._checkpoint))
+        return writer.trigger(processingTime=POLL).start()
+
+    def _source(self, session: SparkSession) -> DataFrame:
+        """What is published here.
+
+        Where nothing is, a folder that stays empty takes its place: a checkpoint holds on to how
+        many sources its query has, and the overlay file may say otherwise at the next start.
+        """
+        folder = self._broker.publishes
+        if folder is None:
+            folder = self._home / "nothing"
+            folder.mkdir(exist_ok=True)
+        return read_event_stream(session, folder, self._broker.format, self._events.schema)
+
+    def tallies(self) -> dict[str, Tally]:
+        """What the models did since this start, by model and column."""
+        return self._models.tallies()
+
+    @property
+    def _checkpoint(self) -> Path:
+        return self._home / "checkpoint"
+
+    def _route(self, records: DataFrame, number: int) -> None:
+        """One micro-batch; Spark may give it twice."""
+        try:
+            self._send(records, number)
+        except Exception as error:
+            # Spark would tell of it in a Java exception's text.
+            self.failure = error
+            raise
+
+    def _send(self, records: DataFrame, number: int) -> None:
+        committed = self._batches.committed(number) or self._computed(records, number)
+        for kind, target, files in committed.files():
+            self._stream(kind, target).publish(number, files)
+        self.totals = committed.totals
+        self.problems += sum(one.rows for one in committed.written if one.kind == "problem")
+        self.routed += 1
+
+    def _computed(self, records: DataFrame, number: int) -> Committed:
+        staging = self._batches.stage(number)
+        settings = RouteSettings(
+            self.name,
+            str(self._home / "graphs"),
+            str(self._models.path),
+            policy_named(self._events.policy),
+            self._events.on_error,
+            self._events.event_key,
+        )
+        operator = RouteOperator(settings, self._version(), str(staging))
+        told = records.coalesce(self._events.tasks).mapInArrow(operator, WRITTEN).collect()
+        return self._batches.commit(number, staging, [Written(**row.asDict()) for row in told])
+
+    def _stream(self, kind: str, target: str) -> OutStream:
+        if kind == "forwarded":
+            return self._folder.transport.outgoing(self.name, target)
+        if kind == "notified":
+            return self._folder.notifications(self.name)
+        if kind == "problem":
+            return self._folder.problems(self.name)
+        return self._folder.refused(self.name)
+
+    def _version(self) -> str:
+        """The routing graph of now: compiled for the first micro-batch after a change."""
+        with self._lock:
+            if self._published is None or self._published[0] != self.control.version:
+                version, graph = self.control.graph()
+                self._published = version, self._graphs.publish(graph, self._advertised)
+            return self._published[1]
+
+    def _model_folder(self) -> ModelFolder:
+        """The models as they are now; what they were seen to cost and answer is kept."""
+        folder = self._home / "models"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        statistics = self._home / "statistics.json"
+        return ModelFolder.create(folder / uuid4().hex, self._events.models, statistics)
+
+    def _advertised_matcher(self) -> Matcher | None:
+        if self._broker.publishes is None or self._broker.advertises == EVERYTHING:
+            return None
+        events = self._events
+        table = pa.table({"subscription_id": ["advertised"], "where": [self._broker.advertises]})
+        concepts = Catalogue(events.models).vocabulary_for(events.schema)
+        return Matcher.compile(table, events.schema, timezone=events.timezone, concepts=concepts)
+
+    def _check_checkpoint(self, last: Committed | None) -> None:
+        if last is not None and not self._checkpoint.is_dir():
+            raise OverlayError(
+                f"broker {self.name!r} has sent on micro-batches, but its checkpoint "
+                f"{self._checkpoint} is gone: it would send events twice; begin with a new folder "
+                "(--dir)"
+            )

@@ -1,0 +1,163 @@
+"""Some or all brokers of an overlay in one session, from their first message to their end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from caddis.matching import warm_up
+from caddis.models import Catalogue
+from caddis.ordering import warm_up as prepare_models
+from caddis.overlay.batch_routing import policy_named
+from caddis.spark.overlay.batches import Totals
+from caddis.spark.overlay.broker import BrokerSettings, EventSettings, StreamingBroker
+from caddis.spark.overlay.control import Refusal
+from caddis.spark.overlay.folder import OverlayFolder
+
+EVERY = 0.2
+"""Seconds between two looks at what has happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerReport:
+    """What one broker has done."""
+
+    name: str
+    totals: Totals
+    """Since the folder was made."""
+    models: int
+    """Runs of models since this start."""
+    problems: int
+    """Events that a model could not read or failed on, since this start."""
+    waits_for: tuple[str, ...]
+    """The neighbours that it has not heard everything from; no events are taken in before."""
+    refusals: tuple[Refusal, ...]
+    """Control messages that could not be used."""
+
+
+class RunningOverlay:
+    """Brokers of an overlay; a context, in which they run.
+
+    Control messages are handled whenever `watch` or `settle` looks for them.
+    """
+
+    def __init__(
+        self, brokers: Sequence[BrokerSettings], events: EventSettings, folder: OverlayFolder
+    ) -> None:
+        self._settings, self._events, self._folder = brokers, events, folder
+        self._brokers: list[StreamingBroker] = []
+        self._queries: dict[str, StreamingQuery] = {}
+        self._resources = ExitStack()
+        self._lock = threading.Lock()
+        self._ended = False
+
+    def __enter__(self) -> RunningOverlay:
+        with ExitStack() as resources:
+            self._prepare()
+            for broker in self._settings:
+                resources.enter_context(self._folder.running(broker.name))
+            self._brokers = [
+                StreamingBroker(broker, self._events, self._folder) for broker in self._settings
+            ]
+            self._resources = resources.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self._resources.close()
+
+    def stop(self) -> None:
+        """End all queries; what is under way is done again at the next start."""
+        with self._lock:
+            self._ended = True
+            for query in self._queries.values():
+                query.stop()
+            self._queries = {}
+
+    def settle(self) -> bool:
+        """Handle control messages until no more come; whether all brokers are settled."""
+        while any(broker.control.step() for broker in self._brokers):
+            pass
+        return all(broker.control.settled for broker in self._brokers)
+
+    def start(self, session: SparkSession) -> None:
+        """Let events flow at those brokers that are settled and do not run yet."""
+        with self._lock:
+            for broker in self._brokers:
+                if broker.control.settled and broker.name not in self._queries and not self._ended:
+                    self._queries[broker.name] = broker.start(session)
+
+    def watch(self, session: SparkSession) -> Iterator[tuple[BrokerReport, ...]]:
+        """How far all are, until they are stopped. Raises what a query died of."""
+        while not self._ended:
+            self.settle()
+            self.start(session)
+            self._check()
+            yield self.reports()
+            time.sleep(EVERY)
+
+    def until_quiet(self, session: SparkSession) -> Iterator[tuple[BrokerReport, ...]]:
+        """Until everything that is there has been routed and nothing is under way.
+
+        All are asked at once to work off what they have. If meanwhile none routed anything, then
+        none sent anything either, and each has found its sources empty.
+        """
+        while not self._ended:
+            self.settle()
+            self.start(session)
+            before = self._routed()
+            with ThreadPoolExecutor(max(1, len(self._queries))) as pool:
+                asked = [pool.submit(one.processAllAvailable) for one in self._queries.values()]
+                while wait(asked, EVERY).not_done:
+                    self._check()
+                    self.settle()
+                    yield self.reports()
+            self._check()
+            yield self.reports()
+            if before == self._routed() and len(self._queries) == len(self._brokers):
+                return
+            if not asked:
+                time.sleep(EVERY)
+
+    def reports(self) -> tuple[BrokerReport, ...]:
+        """What each broker has done."""
+        return tuple(
+            BrokerReport(
+                broker.name,
+                broker.totals,
+                sum(tally.runs for tally in broker.tallies().values()),
+                broker.problems,
+                broker.control.awaited,
+                tuple(broker.control.refusals),
+            )
+            for broker in self._brokers
+        )
+
+    def _prepare(self) -> None:
+        """Check what all brokers share, and compile the kernels before workers start."""
+        events = self._events
+        policy = policy_named(events.policy)
+        Catalogue(events.models).check(events.schema)
+        self._folder.prepare(events.schema, events.event_key, events.timezone, policy)
+        warm_up()
+        prepare_models()
+
+    def _routed(self) -> list[int]:
+        return [broker.routed for broker in self._brokers]
+
+    def _check(self) -> None:
+        """Raise what a micro-batch failed with, or else what its query died of."""
+        for broker in self._brokers:
+            if broker.failure is not None:
+                raise broker.failure
+        for query in list(self._queries.values()):
+            problem = query.exception()
+            if problem is not None:
+                raise problem

@@ -1,0 +1,239 @@
+"""What runs in Spark's Python workers for a broker: records in, files for its links out.
+
+A task writes a file for each link that something goes through, into the micro-batch's staging
+folder, and tells which. Only files that a task told of when it succeeded will count, so a task that
+fails or runs twice does no harm.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from caddis.arrays import Int32s
+from caddis.models import AnswerCache, Asker, Reading, Tally
+from caddis.ordering import EventProblem
+from caddis.overlay.batch_routing import HERE, BatchRouter, Decider, Means
+from caddis.overlay.known_answers import KnownAnswers
+from caddis.spark.matching.model_folder import ModelFolder
+from caddis.spark.matching.model_reader import OnError
+from caddis.spark.matching.worker import KeyCheck, joined
+from caddis.spark.overlay.graphs import GraphFolder
+from caddis.spark.overlay.records import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class RouteSettings:
+    """How a broker routes; a worker keeps one router for each."""
+
+    broker: str
+    graphs: str
+    models: str
+    policy: str
+    on_error: OnError
+    event_key: str
+
+
+_routers: dict[str, tuple[RouteSettings, WorkerRouter]] = {}
+"""By folder of graphs."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteOperator:
+    """Called by `mapInArrow` once a task."""
+
+    settings: RouteSettings
+    version: str
+    staging: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Tells of the files that were written, and of what came.
+
+        Keys are checked where events are published, as only there a file can be mended.
+        """
+        router = _router(self.settings)
+        router.begin(self.version)
+        keys = KeyCheck(self.settings.event_key)
+        with _Files(Path(self.staging)) as files:
+            for batch in joined(batches):
+                for source in pc.unique(batch.column("source")).to_pylist():
+                    some = batch.filter(pc.equal(batch.column("source"), source))
+                    if source == HERE:
+                        keys.see(some.column("event").field(self.settings.event_key))
+                    router.route(some, source, files)
+            keys.finish()
+        router.finish()
+        yield files.told()
+
+
+def _router(settings: RouteSettings) -> WorkerRouter:
+    """This process's router for a broker."""
+    kept = _routers.get(settings.graphs)
+    if kept is None or kept[0] != settings:
+        kept = _routers[settings.graphs] = (settings, WorkerRouter(settings))
+    return kept[1]
+
+
+class WorkerRouter:
+    """One task after the other: `begin`, `route` its batches, `finish`."""
+
+    def __init__(self, settings: RouteSettings) -> None:
+        self._settings = settings
+        self._graphs = GraphFolder(Path(settings.graphs))
+        self._models = ModelFolder(Path(settings.models))
+        # A cache of its own, so that brokers which share a session run what each would run alone.
+        self._asker = Asker(
+            cache=AnswerCache(), clock=time.perf_counter, on_error=settings.on_error
+        )
+        self._version = ""
+        self._tallies: dict[Reading, Tally] = {}
+
+    def begin(self, version: str) -> None:
+        """Turn to a version, and to what other tasks have learnt."""
+        statistics = self._models.statistics()
+        if version != self._version:
+            loaded = self._graphs.load(version)
+            means = Means(self._models.catalogue, statistics, self._asker)
+            self._router = BatchRouter(loaded.graph, means, self._settings.policy)
+            self._advertised = (
+                None
+                if loaded.advertised is None
+                else Decider(loaded.advertised, means, "unit-price")
+            )
+            ids = [link.subscription_id for link in loaded.graph.subscribers]
+            self._subscribers = pa.array(ids, pa.string())
+            self._version = version
+        self._router.use(statistics)
+        self._tallies = {}
+
+    def route(self, records: pa.RecordBatch, source: str, files: _Files) -> None:
+        """Write where records of one source go."""
+        files.count("taken", source, records.num_rows)
+        known = KnownAnswers.from_arrow(records.column("known"))
+        event = records.column("event")
+        if source == HERE and self._advertised is not None:
+            event, known = self._admitted(event, known, files)
+        batch = pa.RecordBatch.from_struct_array(event)
+        keys = batch.column(self._settings.event_key)
+        routed = self._router.route(batch, known, source, keys)
+        self._note(routed.readings, routed.tallies)
+        _tell_problems(routed.problems, keys, files)
+        graph = self._router.graph
+        for number, neighbour in enumerate(graph.neighbours):
+            rows = routed.rows[routed.links == number]
+            if len(rows):
+                sent = _records(self._settings.broker, event, routed.known, rows)
+                files.write("forwarded", neighbour.name, sent)
+        local = routed.links >= len(graph.neighbours)
+        if local.any():
+            subscribers = routed.links[local] - len(graph.neighbours)
+            found = {
+                self._settings.event_key: keys.take(pa.array(routed.rows[local])),
+                "subscription_id": self._subscribers.take(pa.array(subscribers)),
+            }
+            files.write("notified", "", pa.record_batch(found))
+
+    def finish(self) -> None:
+        """Tell what the models did."""
+        if any(tally.needed for tally in self._tallies.values()):
+            self._models.add(list(self._tallies), list(self._tallies.values()), ())
+
+    def _admitted(
+        self, event: pa.StructArray, known: KnownAnswers, files: _Files
+    ) -> tuple[pa.StructArray, KnownAnswers]:
+        """The events that satisfy what is advertised; the others are put aside."""
+        assert self._advertised is not None
+        batch = pa.RecordBatch.from_struct_array(event)
+        keys = batch.column(self._settings.event_key)
+        outcome, known = self._advertised.match(batch, known, keys)
+        readings = self._advertised.executor.readings
+        self._note(readings, outcome.tallies)
+        _tell_problems(outcome.problems, keys, files)
+        admitted = np.zeros(len(event), bool)
+        admitted[outcome.rows] = True
+        if not admitted.all():
+            files.write("refused", "", batch.filter(pa.array(~admitted)))
+        return event.filter(pa.array(admitted)), known.take(
+            np.flatnonzero(admitted).astype(np.int32)
+        )
+
+    def _note(self, readings: tuple[Reading, ...], tallies: tuple[Tally, ...]) -> None:
+        for reading, tally in zip(readings, tallies, strict=True):
+            self._tallies[reading] = self._tallies.get(reading, Tally()) + tally
+
+
+def _tell_problems(problems: Sequence[EventProblem], keys: pa.Array, files: _Files) -> None:
+    """Write which events models could not read or failed on, and why."""
+    if not problems:
+        return
+    rows = {
+        "event": keys.take(pa.array([one.row for one in problems])),
+        "column": pa.array([one.reading.column.name for one in problems]),
+        "model": pa.array([one.reading.model.name for one in problems]),
+        "reason": pa.array([one.reason for one in problems]),
+        "failed": pa.array([one.failed for one in problems]),
+    }
+    files.write("problem", "", pa.record_batch(rows))
+
+
+class _Files:
+    """The files of one task, each opened when something goes into it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open = ExitStack()
+        self._writers: dict[tuple[Kind, str], tuple[str, pq.ParquetWriter]] = {}
+        self._rows: dict[tuple[Kind, str], int] = {}
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def count(self, kind: Kind, target: str, rows: int) -> None:
+        self._rows[kind, target] = self._rows.get((kind, target), 0) + rows
+
+    def write(self, kind: Kind, target: str, rows: pa.RecordBatch) -> None:
+        if (kind, target) not in self._writers:
+            name = f"{kind}-{target}-{uuid4().hex}.parquet"
+            writer = pq.ParquetWriter(self._folder / name, rows.schema)
+            self._writers[kind, target] = name, self._open.enter_context(writer)
+        self._writers[kind, target][1].write_batch(rows)
+        self.count(kind, target, rows.num_rows)
+
+    def told(self) -> pa.RecordBatch:
+        """A row a file, and a row a source."""
+        rows = [
+            {
+                "kind": kind,
+                "target": target,
+                "file": self._writers[kind, target][0] if (kind, target) in self._writers else "",
+                "rows": count,
+            }
+            for (kind, target), count in self._rows.items()
+        ]
+        names = ("kind", "target", "file")
+        schema = pa.schema([*((name, pa.string()) for name in names), ("rows", pa.int64())])
+        return pa.RecordBatch.from_pylist(rows, schema)
+
+
+def _records(
+    broker: str, event: pa.StructArray, known: KnownAnswers, rows: Int32s
+) -> pa.RecordBatch:
+    return pa.record_batch(
+        {
+            "source": pa.repeat(pa.scalar(broker), len(rows)),
+            "known": known.take(rows).to_arrow(),
+            "event": event.take(pa.array(rows)),
+        }
+    )

@@ -1,0 +1,247 @@
+"""Sealing and opening on Spark, for publishers and subscribers whose events are DataFrames.
+
+Unlike `match`, these need keys. They travel to the workers inside the operator that Spark ships,
+over whatever Spark's connections are; no file is written, and no `repr` shows them. Do it on a
+cluster of one's own, and let Spark encrypt its connections.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from caddis.errors import EventError
+from caddis.language.columns import is_array
+from caddis.sealed.design import TopicDesign
+from caddis.sealed.keys.bundles import Material
+from caddis.sealed.keys.directory import Directory
+from caddis.sealed.keys.entitlements import Role
+from caddis.sealed.keys.identities import Identity
+from caddis.sealed.keys.rings import KeyRing
+from caddis.sealed.keys.secrets import MatchingKey, PublisherKeys, SealingKey
+from caddis.sealed.opening import Opener, check_authority
+from caddis.sealed.sealing import EventSealer
+from caddis.spark.base.schemas import arrow_schema, plainly_named, session_timezone
+from caddis.spark.base.shared_files import new_folder
+from caddis.spark.matching.sealed_folder import SealedFolder
+from caddis.spark.matching.sealed_ledger import Ledger
+from caddis.spark.matching.sealed_matching import sealed_columns
+from caddis.spark.matching.sealed_reports import OTHER_TOPICS, SealedReport
+from caddis.spark.matching.worker import joined
+
+EVENT_ID, SEALED_ID = "event_id", "sealed_id"
+NUMBERED = ("publisher", "epoch", "run", "number")
+"""What no two events of a topic have in common."""
+
+
+def seal_events(
+    events: DataFrame, keys: PublisherKeys, *, event_key: str = EVENT_ID, compressed: bool = False
+) -> DataFrame:
+    """Events, batch or streaming, sealed for the topic and epoch of a publisher's keys.
+
+    Every task is a run of its own. Whoever computes the result twice publishes twice: nobody can
+    tell that the sealed events are the same, so write it down and publish from there.
+
+    keys: of `KeyRing.publisher_keys`; they travel to the workers.
+    event_key: a column of strings or whole numbers, which everybody may read.
+    compressed: whether filters are sent in their shorter form.
+    """
+    _check_columns(events, keys.design, event_key)
+    check_timezone(events, keys.design)
+    # Sealing no event at all finds what is wrong with the columns, here and not on a worker.
+    none = pa.RecordBatch.from_pylist([], arrow_schema(events.schema, keys.design.timezone))
+    schema = EventSealer(keys, randomness=os.urandom).seal(none, event_key).schema
+    operator = SealOperator(
+        tuple(events.columns),
+        event_key,
+        compressed,
+        keys.name,
+        keys.design,
+        keys.matching,
+        keys.sealing,
+        keys.signing.private_bytes_raw(),
+    )
+    return plainly_named(events, operator.columns).mapInArrow(operator, from_arrow_schema(schema))
+
+
+def _check_columns(events: DataFrame, design: TopicDesign, event_key: str) -> None:
+    """Refuse columns of which something would be lost, and the lack of those that must be."""
+    names, known = events.columns, design.schema.names
+    if event_key not in names:
+        raise EventError(
+            f"events have no column {event_key!r} for their key; they have {', '.join(names)}"
+        )
+    unknown = set(names) - set(known) - {event_key}
+    if unknown:
+        raise EventError(
+            f"topic {design.topic!r} has no column {min(unknown)!r}: it would be lost; select "
+            f"what is to be sealed of {', '.join(known)}"
+        )
+    readable = arrow_schema(events.schema, design.timezone).names
+    for name in names:
+        if name not in readable:
+            found = events.schema[name].dataType.simpleString()
+            raise EventError(f"column {name!r} is {found}, which cannot be sealed")
+    for one in design.schema:
+        if not one.nullable and one.name not in names:
+            raise EventError(
+                f"events have no column {one.name!r}, which is NOT NULL in topic "
+                f"{design.topic!r}; they have {', '.join(names)}"
+            )
+
+
+def check_timezone(events: DataFrame, design: TopicDesign) -> None:
+    """Sealed and plain matching must mean the same by a date or a time without a time zone."""
+    timezone = session_timezone(events)
+    if timezone != design.timezone:
+        raise EventError(
+            f"topic {design.topic!r} reads dates and times in {design.timezone}, this session in "
+            f"{timezone}; set spark.sql.session.timeZone"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SealOperator:
+    """Called by `mapInArrow` once a task; holds a publisher's secrets."""
+
+    columns: tuple[str, ...]
+    event_key: str
+    compressed: bool
+    name: str
+    design: TopicDesign
+    matching: MatchingKey
+    sealing: SealingKey
+    signing: bytes = field(repr=False)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The sealed events of one task."""
+        signing = Ed25519PrivateKey.from_private_bytes(self.signing)
+        keys = PublisherKeys(self.name, self.design, self.matching, self.sealing, signing)
+        sealer = EventSealer(keys, randomness=os.urandom, compressed=self.compressed)
+        for arrived in batches:
+            yield sealer.seal(arrived.rename_columns(list(self.columns)), self.event_key)
+
+
+def open_events(
+    events: DataFrame,
+    ring: KeyRing,
+    directory: Directory,
+    *,
+    topic: str,
+    sealed_id: str = SEALED_ID,
+    report: SealedReport | None = None,
+    report_dir: str | PathLike[str] | None = None,
+) -> DataFrame:
+    """The events of one topic as they were published, of sealed ones, batch or streaming.
+
+    Each is checked as its reader must: who signed it, in which epoch, whether it was changed, and
+    whether it came before in the same task. What is refused is told in the report, and stops
+    nobody. A replay that lands in another task is not noticed, as an `Inbox` in one place would;
+    dropping duplicates of `sealed_id` drops those within a batch.
+
+    ring: a subscriber's keys; those of the topic travel to the workers.
+    sealed_id: a name for the column that tells all events apart, made of the publisher and its
+        numbers of epoch, run and event. Two publishers may use one event_id: so match with
+        event_key="sealed_id".
+    report_dir: a folder that all workers see; by default a temporary one. Without a report there
+        is none, and workers warn of what they refuse.
+    """
+    columns = sealed_columns(events, EVENT_ID, directory)
+    # Workers get the topic's keys alone: whether the ring fits the directory is seen here.
+    check_authority(ring, directory)
+    epochs = ring.epochs(topic, "subscriber")
+    keys = {epoch: ring.subscriber_keys(topic, epoch) for epoch in epochs}
+    design = ring.subscriber_keys(topic).design
+    materials = {
+        epoch: Material(one.design, one.matching.secret, one.content.secret)
+        for epoch, one in keys.items()
+    }
+    check_timezone(events, design)
+    if sealed_id in {EVENT_ID, *design.schema.names}:
+        raise EventError(
+            f"topic {topic!r} has a column {sealed_id!r} itself; give sealed_id another name"
+        )
+    folder = None
+    if report is not None:
+        folder = str(new_folder(report_dir))
+        report.attach(SealedFolder(Path(folder)))
+    id_type = arrow_schema(events.schema, "UTC").field(EVENT_ID).type
+    operator = OpenOperator(columns, topic, sealed_id, ring.name, materials, directory, folder)
+    schema = _opened_schema(design, id_type, sealed_id)
+    spark_schema = from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    return plainly_named(events, columns).mapInArrow(operator, spark_schema)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOperator:
+    """Called by `mapInArrow` once a task; holds a subscriber's secrets of one topic."""
+
+    columns: tuple[str, ...]
+    topic: str
+    sealed_id: str
+    name: str
+    materials: Mapping[int, Material] = field(repr=False)
+    directory: Directory = field(repr=False)
+    folder: str | None
+    """Where it is told what was refused, if somebody wants to know."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The opened events of one task."""
+        opener = Opener(self._ring(), self.directory)
+        ledger = Ledger(self.folder)
+        for arrived in joined(batches):
+            batch = arrived.rename_columns(list(self.columns))
+            others = pc.fill_null(pc.not_equal(batch.column("topic"), self.topic), False)
+            mine = batch.filter(pc.invert(others))
+            opened = opener.open(mine)
+            ledger.count(OTHER_TOPICS, batch.num_rows - mine.num_rows)
+            ledger.tell(mine, opened.refused)
+            if self.topic in opened.events:
+                rows, events = opened.events[self.topic]
+                yield _with_ids(events, mine.take(pa.array(rows)), self.sealed_id)
+        ledger.finish()
+
+    def _ring(self) -> KeyRing:
+        """The topic's keys; who they belong to stays where it is, so the identity is made up."""
+        identity = Identity.new(self.name, os.urandom)
+        keys: dict[tuple[str, Role], Mapping[int, Material]] = {
+            (self.topic, "subscriber"): self.materials
+        }
+        return KeyRing(identity, self.directory.version, self.directory.authority, keys)
+
+
+def _opened_schema(design: TopicDesign, id_type: pa.DataType, sealed_id: str) -> pa.Schema:
+    """The design's columns, behind the ids. Whoever has a key can seal nulls, so all may be null:
+    Spark does not look, and would follow a pointer that leads nowhere.
+    """
+    own = [pa.field(one.name, _nullable(one.type)) for one in design.schema if one.name != EVENT_ID]
+    return pa.schema([(EVENT_ID, id_type), (sealed_id, pa.string()), *own])
+
+
+def _nullable(type_: pa.DataType) -> pa.DataType:
+    """The same type, in which everything within may be null, but for the keys of maps."""
+    if pa.types.is_struct(type_):
+        return pa.struct([(one.name, _nullable(one.type)) for one in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(_nullable(type_.key_type), _nullable(type_.item_type))
+    if is_array(type_):
+        return pa.list_(_nullable(type_.value_type))
+    return type_
+
+
+def _with_ids(events: pa.RecordBatch, sealed: pa.RecordBatch, sealed_id: str) -> pa.RecordBatch:
+    """Opened events behind their ids; `sealed` are the same ones before."""
+    parts = [sealed.column(name).cast(pa.string()) for name in NUMBERED]
+    ids = [sealed.column(EVENT_ID), pc.binary_join_element_wise(*parts, "/")]
+    own = [name for name in events.schema.names if name != EVENT_ID]
+    columns = [*ids, *(events.column(name) for name in own)]
+    return pa.RecordBatch.from_arrays(columns, [EVENT_ID, sealed_id, *own])

@@ -1,0 +1,158 @@
+"""`topics_to_channels`: which topics are disseminated together, found on Spark.
+
+For those who have everybody's interests in one place: the cost is that of the nodes which vote
+(`caddis.topics.clustering.excess`), and so are the moves (`caddis.topics.clustering.schedule`), but a vote is a sum over
+partitions. No jar, no SparkContext, no JVM object: the call is the same through Spark Connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from caddis.errors import TopicError
+from caddis.spark.base.failures import spark_failures
+from caddis.spark.topics.packing import packed
+from caddis.spark.topics.reports import ClusteringReport, Progress, silent
+from caddis.spark.topics.tables import PreviousMap, find_topics, read_previous
+from caddis.spark.topics.waves import Clusterer
+from caddis.spark.topics.workers import warm_up
+from caddis.topics.channels.map import is_whole
+from caddis.topics.clustering.schedule import Settings
+
+
+def _check_whole(name: str, value: int, least: int) -> None:
+    if not is_whole(value) or value < least:
+        raise TopicError(f"{name}={value!r}: it must be a whole number, {least} or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to look for better channels; see `topics_to_channels`."""
+
+    sample: int = 2_000_000
+    tries: int = 10
+    improvement: float = 0.001
+    waves: int = 100
+    share: float = 0.2
+    partitions: int | None = None
+
+    def __post_init__(self) -> None:
+        self.settings()
+        for name, least in (("sample", 1), ("tries", 0), ("waves", 1), ("partitions", 1)):
+            value = getattr(self, name)
+            if value is not None:
+                _check_whole(name, value, least)
+
+    def settings(self) -> Settings:
+        """How topics move."""
+        return Settings(share=self.share, improvement=self.improvement)
+
+
+DEFAULT = Effort()
+
+
+def topics_to_channels(
+    interests: DataFrame,
+    rates: DataFrame | None = None,
+    channels: int = 20,
+    *,
+    previous: DataFrame | None = None,
+    seed: int = 0,
+    sample: int = DEFAULT.sample,
+    tries: int = DEFAULT.tries,
+    improvement: float = DEFAULT.improvement,
+    waves: int = DEFAULT.waves,
+    share: float = DEFAULT.share,
+    partitions: int | None = None,
+    report: ClusteringReport | None = None,
+    progress: Progress = silent,
+) -> DataFrame:
+    """Put topics into channels so that subscribers receive little that they do not want.
+
+    A subscriber receives all topics of every channel that holds a topic it wants, and the cost is
+    the summed rate of those that it does not want. The result has the columns `topic` and
+    `channel`, from 0 to channels - 1, and each topic of interests and rates once. It depends on the
+    seed and the data, and not on how these are partitioned.
+
+    interests: columns `subscriber` and `topic`, strings or whole numbers; pairs that come twice
+        count once.
+    rates: columns `topic` and `rate`; a rate for each topic that somebody wants. Topics with a rate
+        that nobody wants go to the channel that fewest receive. By default all rates are 1.
+    channels: how many there may be; where topics are as few, each is alone, in the channel that
+        it had unless another topic keeps that.
+    previous: an earlier result, columns `topic` and `channel`, to begin with: topics move only
+        where that saves cost, and none does where it would save a smaller share than `improvement`
+        in all. New topics go where they cost least, vanished ones are dropped, and where channels
+        are free, dear ones are split.
+    sample: about how many interests are clustered in this process's memory for a first map: some
+        tens of bytes each, and 2 bytes for each channel of each subscriber among them.
+    tries: the first map is K-Means, and then channels are cut anew until that was in vain so many
+        times in a row; 0 is K-Means alone.
+    improvement: it is enough when all topics had a turn to vote and the cost fell by a smaller
+        share than this; with 0, when no topic wants to move.
+    waves: the most that are held.
+    share: of the topics, those that vote in one wave.
+    partitions: of the packed interests; by default one for every 2 million.
+    report: filled with costs, waves and seconds.
+    progress: called after each wave.
+    """
+    check_channels(channels)
+    check_seed(seed)
+    effort = Effort(sample, tries, improvement, waves, share, partitions)
+    told = ClusteringReport() if report is None else report
+    told.clear()
+    with told.phase("read"):
+        before = map_before(previous, interests)
+    with clustering(interests, rates, effort, seed=seed, report=told) as clusterer:
+        table = clusterer.table(clusterer.cluster(channels, before, told, progress))
+    kind = interests.schema["topic"].dataType
+    topic = F.col("topic").cast(kind).alias("topic")
+    return interests.sparkSession.createDataFrame(table).select(topic, "channel")
+
+
+def map_before(previous: DataFrame | None, interests: DataFrame) -> PreviousMap | None:
+    """The previous map, read and checked; None if there is none."""
+    if previous is None:
+        return None
+    with spark_failures():
+        return read_previous(previous, interests)
+
+
+@contextmanager
+def clustering(
+    interests: DataFrame,
+    rates: DataFrame | None,
+    effort: Effort,
+    *,
+    seed: int,
+    report: ClusteringReport,
+) -> Iterator[Clusterer]:
+    """Check and pack the tables; what is kept on the workers is let go at the block's end."""
+    with report.phase("read"), spark_failures():
+        topics = find_topics(interests, rates)
+    warm_up()
+    held = packed(
+        interests,
+        topics,
+        sample=effort.sample,
+        seed=seed,
+        partitions=effort.partitions,
+        report=report,
+    )
+    with held as rows:
+        yield Clusterer(rows, effort.settings(), effort.tries, effort.waves, seed)
+
+
+def check_channels(channels: int) -> None:
+    """Raise unless it is a number of channels."""
+    _check_whole("channels", channels, 1)
+
+
+def check_seed(seed: int) -> None:
+    """Raise unless random numbers can begin with it."""
+    _check_whole("seed", seed, 0)

@@ -1,0 +1,317 @@
+"""Nodes that cluster topics into channels together, none of them knowing everybody's interests.
+
+Section 3 of "Local Building Blocks for a Scalable Pub/Sub Infrastructure" (Shraer et al.): K-Means
+whose every step is a vote of all nodes. The root of the tree leads. It announces a map and the
+topics that are voted on at it; that goes down the tree. When all below a node have taken the map
+over, the node votes, together with what it heard from them, and reports what the map costs them
+all. So the leader knows the cost, and that everybody votes on the same map; when the votes have
+settled it announces the next wave of the `Schedule`, or rests. At rest nothing is sent. Who changes
+interests votes anew where that makes a difference, and the leader wakes if an outcome changes.
+
+A node follows whoever is above it; without a link that leads up it is the root, and leads after a
+while. Where two parts of the tree meet, the map that was made for more nodes is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from caddis.arrays import Int32s, Int64s
+from caddis.topics.clustering.ballots import Ballots, last_words
+from caddis.topics.clustering.excess import checked_channels
+from caddis.topics.clustering.interests import checked_rates
+from caddis.topics.clustering.leader import Alarm, Leader, SettledWave, Step, check_beginning
+from caddis.topics.clustering.messages import FIRST, Announcement, Offer, Report, Standing, Version
+from caddis.topics.clustering.schedule import Mode, Schedule, Settings
+from caddis.topics.clustering.tree_place import TreePlace
+from caddis.topics.links import CLOCK, Link, Sent, Wake
+
+SETTLE_MS = 2_000.0
+
+
+class ClusteringNode:
+    """One node's part in the clustering of topics.
+
+    name: no other node has it, nor had; one that lost its memory comes back under another.
+    rates: by topic; known to all nodes, as are `k`, `channels`, `settings` and `protocol`.
+    rng: used only while this node leads.
+    channels: the map to begin with; without it topics are dealt out in turn.
+    protocol: how votes are held, by `voting`, by `aggregation`, or, `measured`, each by the one
+        that its difficulty asks for.
+    start: how the first map is made: topic by topic, as in the paper, or quicker.
+    settle_ms: how long choices have to stay as they are before they count, and how long a node has
+        to be the root before it leads: longer than votes take to get through the tree.
+
+    >>> node = ClusteringNode(0, np.array([5, 1, 4]), 2, np.random.default_rng(0))
+    >>> [(_, alarm)] = node.set_wanted([0, 2])
+    >>> node.handle(CLOCK, alarm)
+    []
+    >>> node.channels.tolist(), node.cost, node.at_rest
+    ([0, 1, 0], 0, True)
+    """
+
+    def __init__(
+        self,
+        name: int,
+        rates: Int64s,
+        k: int,
+        rng: np.random.Generator,
+        *,
+        channels: Int32s | None = None,
+        settings: Settings | None = None,
+        protocol: str = "aggregation",
+        start: Mode = "leader",
+        settle_ms: float = SETTLE_MS,
+    ) -> None:
+        rates = checked_rates(rates)
+        check_beginning(len(rates), k, start)
+        first = np.arange(len(rates), dtype=np.int32) % k if channels is None else channels
+        self.name = name
+        self._k, self._rng = k, rng
+        self._settings, self._start = settings or Settings(), start
+        self._exact = protocol == "aggregation"
+        self._first = Standing(FIRST, 0, "rest", checked_channels(first, len(rates), k))
+        self._standing = self._agreed = self._first
+        self._ballots = Ballots(rates, k, protocol)
+        self._place = TreePlace()
+        self._reported: Report | None = None
+        """The last report on this map."""
+        self._held: list[tuple[Link, Any]] = []
+        """What was heard in votes since the map came, from those who have it already."""
+        self._leader: Leader | None = None
+        self._offered: Offer | None = None
+        self._issued = 0
+        self._alarm = Alarm(settle_ms)
+
+    @property
+    def wanted(self) -> Int32s:
+        """The topics that this node wants, ascending."""
+        return np.flatnonzero(self._ballots.wanted).astype(np.int32)
+
+    @property
+    def channels(self) -> Int32s:
+        """By topic: its channel in the map as it stands, which may be voted on still."""
+        return self._standing.channels.copy()
+
+    @property
+    def version(self) -> Version:
+        """That of the map as it stands."""
+        return self._standing.version
+
+    @property
+    def agreed(self) -> tuple[Version, Int32s]:
+        """The last map that was announced as final: the one to send events by."""
+        return self._agreed.version, self._agreed.channels.copy()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this node decides what is voted on."""
+        return self._leader is not None
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether this node leads, and there is nothing to do."""
+        done = self._leader is not None and self._leader.at_rest
+        return done and self._is_complete and not self._alarm.is_set
+
+    @property
+    def waves(self) -> int:
+        """How many waves have settled while this node led."""
+        return self._leader.waves if self._leader else 0
+
+    @property
+    def series(self) -> list[SettledWave]:
+        """The waves since rest was last left, while this node led."""
+        return list(self._leader.series) if self._leader else []
+
+    @property
+    def own_cost(self) -> int:
+        """What this node itself receives and does not want."""
+        return self._ballots.cost(self._standing.channels)
+
+    @property
+    def cost(self) -> int:
+        """What this node and all below it receive and do not want, as far as they reported.
+
+        By aggregation nodes report every change. Otherwise, as most changes are to go nowhere, they
+        report once on each map, and what changes below this node later may not show here.
+        """
+        return self.own_cost + self._place.cost_below
+
+    def set_wanted(self, topics: Iterable[int]) -> Sent:
+        """Say what this node wants from now on."""
+        self._ballots.want(topics)
+        return self._proceed()
+
+    def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
+        """A link came up: with `up`, one that leads to the root."""
+        if not up:
+            self._place.below[link] = None
+            return [(link, self._standing.whole()), *self._proceed()]
+        self._place.above[link] = None
+        return self._look_up() + self._proceed()
+
+    def neighbour_left(self, link: Link) -> Sent:
+        """A link went down."""
+        self._held = [(of, message) for of, message in self._held if of != link]
+        said = self._ballots.leave(link)
+        followed = link == self._place.up
+        self._place.lose(link)
+        if followed:
+            said += self._look_up()
+        return said + self._proceed()
+
+    def handle(self, link: Link, message: Any) -> Sent:
+        """A neighbour said something, or it is time."""
+        return self.handle_all([(link, message)])
+
+    def handle_all(self, heard: Sequence[tuple[Link, Any]]) -> Sent:
+        """Some neighbours said something: take it all in, then answer."""
+        said: Sent = []
+        for link, message in heard:
+            if isinstance(message, Announcement):
+                said += self._hear_from_above(link, message)
+            elif isinstance(message, Report):
+                if message.version == self.version:
+                    self._place.below[link] = message
+            elif isinstance(message, Offer):
+                said += self._hear_offer(message)
+            elif isinstance(message, Wake):
+                self._alarm.hear(message)
+            else:
+                self._held.append((link, message))
+        return said + self._proceed()
+
+    @property
+    def _is_complete(self) -> bool:
+        """Whether all below have the map as it stands; the first one all have."""
+        return self.version == FIRST or self._place.all_reported
+
+    def _hear_from_above(self, link: Link, news: Announcement) -> Sent:
+        before = self._place.above[link]
+        base = self._first if before is None or news.version == FIRST else before
+        told = self._place.above[link] = base.after(news)
+        if link != self._place.up:
+            return []
+        said = self._vote() if self._is_complete else []
+        if before is None and told.version != self.version and told.nodes < self._standing.nodes:
+            said.append((link, Offer(self._standing.nodes, self._standing.channels)))
+        return said + self._take_over(told, news)
+
+    def _take_over(self, standing: Standing, news: Announcement) -> Sent:
+        """Have another map, and tell all below; all vote on the topics that the news names.
+
+        A node below had the same map before, or was told nothing yet but what this one had then.
+        """
+        if standing.version == self.version:
+            return []
+        self._standing = standing
+        if standing.stage == "rest":
+            self._agreed = standing
+        self._ballots.due[news.topics] = True
+        self._reported = None
+        self._place.await_reports()
+        return [(link, news) for link in self._place.below]
+
+    def _look_up(self) -> Sent:
+        """Another node is above, or none: report to it, or lead after a while."""
+        self._leader = self._offered = None
+        self._reported = None
+        self._alarm.cancel()
+        self._ballots.doubt()
+        told = self._place.told
+        return self._take_over(told, told.whole()) if told else []
+
+    def _proceed(self) -> Sent:
+        """Do whatever can be done now."""
+        said: Sent = []
+        while True:
+            if self._is_complete:
+                said += self._vote()
+                said += self._report()
+            step = self._next_step() if self._place.is_root else None
+            if step is None:
+                return said + self._set_alarm()
+            said += self._announce(step)
+
+    def _vote(self) -> Sent:
+        """Vote at the map that all below have, with all that they said at it."""
+        if self.version == FIRST:
+            return []
+        said: Sent = []
+        for link in self._place.below:
+            said += self._ballots.join(link, up=False)
+        if self._place.told:
+            said += self._ballots.join(self._place.up, up=True)
+        held, self._held = self._held, []
+        said += self._ballots.hear(held)
+        said += self._ballots.cast(self._standing.channels, favour=self._place.is_root)
+        return last_words(said)
+
+    def _report(self) -> Sent:
+        if (
+            self._place.told is None
+            or self.version == FIRST
+            or (self._reported and not self._exact)
+        ):
+            return []
+        report = Report(self.version, self.cost, self._place.nodes)
+        if report == self._reported:
+            return []
+        self._reported = report
+        return [(self._place.up, report)]
+
+    def _hear_offer(self, offer: Offer) -> Sent:
+        if not self._place.is_root:
+            return [(self._place.up, offer)]
+        if offer.nodes > max(self._standing.nodes, self._offered.nodes if self._offered else 0):
+            self._offered = offer
+        return []
+
+    def _next_step(self) -> Step | None:
+        """What the leader announces now, if anything."""
+        rang = self._alarm.rang()
+        if self._offered is not None:
+            self._leader = self._new_leader(self._offered.channels)
+            return self._leader.rest()
+        if self._leader is None:
+            return self._take_the_lead() if rang else None
+        if not self._is_complete:
+            return None
+        return self._leader.decide(self._ballots.choices, self.cost, rang=rang)
+
+    def _take_the_lead(self) -> Step | None:
+        self._leader = self._new_leader(self._standing.channels)
+        if self.version == FIRST:
+            return self._leader.begin(self._start)
+        if self._standing.stage == "rest" and self._is_complete:
+            return None
+        return self._leader.rest()
+
+    def _new_leader(self, channels: Int32s) -> Leader:
+        schedule = Schedule(channels, self._k, self._settings, self._rng)
+        return Leader(schedule, exact=self._exact, tolerant=self._settings.improvement > 0)
+
+    def _announce(self, step: Step) -> Sent:
+        """Tell all below of the leader's map."""
+        assert self._leader is not None
+        offered, self._offered = self._offered, None
+        nodes = max(self._place.nodes, offered.nodes if offered else 0)
+        self._issued = max(self._issued, self.version.number) + 1
+        version, channels = Version(self._issued, self.name), self._leader.schedule.channels
+        news = self._standing.followed_by(version, nodes, step.stage, step.topics, channels)
+        self._alarm.cancel()
+        return self._take_over(self._standing.after(news), news)
+
+    def _set_alarm(self) -> Sent:
+        """Wait a while if there is something to wait for."""
+        if self._alarm.is_set or not self._place.is_root:
+            return []
+        if self._leader is None or (
+            self._is_complete and self._leader.needs_alarm(self._ballots.choices)
+        ):
+            return [(CLOCK, self._alarm.set())]
+        return []

@@ -1,0 +1,204 @@
+"""Which topics vote next, and when it is enough: K-Means over settled votes.
+
+    leader       one topic a wave, in turn: every move lowers the cost
+    concurrent   a random share of the topics a wave: quicker, but moves of which each would lower
+                 the cost may raise it together
+
+A wave is a set of topics whose votes settle on the same map; their outcomes are adopted together.
+Whether that paid shows with the next wave, which brings the cost of the map that it votes on. If
+the cost did not fall, the moves are taken back and a random half of them is tried instead; a single
+move always pays. So the cost falls until every topic has voted on the same map and none wanted to
+move, a local minimum, for as long as interests stay as they are. When much changes at once, or
+again and again, one topic after the other moves as the leader says.
+
+The first map may be anything; with all topics in one channel the leader finds good ones, as the
+empty channels draw topics that go together, while from a random map where everybody receives every
+channel no single move pays.
+
+A schedule knows only outcomes and costs. Nodes that send messages, memory and Spark all follow it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from caddis.arrays import Bools, Int32s
+from caddis.errors import TopicError
+from caddis.topics.clustering.excess import checked_channels
+
+GROWTH = 1.25
+"""So many more topics may move at once when all that were to move did and the cost fell."""
+
+Mode = Literal["leader", "concurrent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How boldly topics move.
+
+    share: the most topics that vote at once, of all, in concurrent mode.
+    improvement: it is enough when all topics had a turn and the cost fell by a smaller share than
+        this; with 0 only a local minimum is enough.
+    large_change: a larger share of topics that want to move is left to the leader. When everybody's
+        interest in a fifth of the topics changes, 10 to 60% want to move; in all, 35 to 95%.
+    patience: concurrent waves without rest before the leader takes over.
+    moves: the most topics that move at once in the beginning, of all; more or fewer as that pays.
+    """
+
+    share: float = 0.2
+    improvement: float = 0.0
+    large_change: float = 0.75
+    patience: int = 500
+    moves: float = 0.2
+
+    def __post_init__(self) -> None:
+        if not (0 < self.share <= 1 and 0 < self.moves <= 1):
+            raise TopicError(
+                f"topics vote and move at once by a share from 0 to 1, not {self.share} and "
+                f"{self.moves}"
+            )
+        if not 0 <= self.improvement < 1:
+            raise TopicError(f"an improvement is a share of the cost, not {self.improvement}")
+        if not 0 <= self.large_change <= 1:
+            raise TopicError(f"a large change is a share of the topics, not {self.large_change}")
+        if not self.patience >= 1:
+            raise TopicError(f"patience lasts for 1 wave or more, not for {self.patience}")
+
+
+class Wave(NamedTuple):
+    """These topics vote now; all others stay where they are."""
+
+    mode: Mode
+    topics: Int32s
+
+
+class Trial(NamedTuple):
+    """Moves whose worth the next wave will show: the map before them and its cost."""
+
+    channels: Int32s
+    cost: int
+    topics: Int32s
+    choices: Int32s
+
+
+class Schedule:
+    """Decides who votes, and adopts the outcomes that pay.
+
+    >>> schedule = Schedule(np.zeros(3, np.int32), 2, Settings(), np.random.default_rng(1))
+    >>> wave = schedule.begin("leader")
+    >>> wave.mode, len(wave.topics)
+    ('leader', 1)
+    >>> while wave := schedule.settle(schedule.channels[wave.topics], cost=7):
+    ...     pass
+    >>> schedule.channels.tolist(), schedule.waves
+    ([0, 0, 0], 3)
+    """
+
+    def __init__(
+        self, channels: Int32s, k: int, settings: Settings, rng: np.random.Generator
+    ) -> None:
+        self.channels: Int32s = checked_channels(channels, len(channels), k).copy()
+        """The map as it stands: what the present wave votes on."""
+        self.waves = 0
+        """How many have settled in the present mode."""
+        self._settings = settings
+        self._rng = rng
+        self._wave = Wave("leader", np.zeros(0, np.int32))
+        self._size = self._moves = 1
+        """How many may vote, and how many may move, at once."""
+        self._turn: Int32s = np.zeros(0, np.int32)
+        """The topics that have yet to vote before all had a turn."""
+        self._opens_turn = True
+        self._turn_cost: int | None = None
+        """What the map cost when the last turn began."""
+        self._voted: Bools = np.zeros(len(channels), np.bool_)
+        """By topic: whether its vote on the map as it stands is known, and it stays."""
+        self._trial: Trial | None = None
+
+    def begin(self, mode: Mode) -> Wave:
+        """Let all topics vote anew."""
+        self._voted[:] = False
+        return self._start(mode)
+
+    def stir(self, moved: Int32s) -> Wave:
+        """At rest, these topics' votes no longer choose their channels: they vote first."""
+        if len(moved) > self._settings.large_change * len(self.channels):
+            return self.begin("leader")
+        self._voted[:] = True
+        self._voted[moved] = False
+        return self._start("concurrent")
+
+    def settle(self, choices: Int32s, cost: int) -> Wave | None:
+        """The votes of a wave have settled; who votes next, or None at rest.
+
+        choices: the channels that the wave's topics chose, in its order.
+        cost: that of `channels`, on which they voted, before the choices are adopted.
+        """
+        self.waves += 1
+        mode, topics = self._wave
+        if self._trial and len(self._trial.topics) > 1 and cost >= self._trial.cost:
+            self._take_back(self._trial)
+            return self._next(mode)
+        if self._trial:
+            self._moves = max(self._moves, math.ceil(GROWTH * len(self._trial.topics)))
+            self._trial = None
+        moving = choices != self.channels[topics]
+        self._voted[topics[~moving]] = True
+        if self._voted.all() or self._enough(cost):
+            return None
+        if mode == "concurrent" and self.waves >= self._settings.patience:
+            return self.begin("leader")
+        if moving.any():
+            self._try(Trial(self.channels, cost, topics[moving], choices[moving]), self._moves)
+        return self._next(mode)
+
+    def _start(self, mode: Mode) -> Wave:
+        self.waves = 0
+        self._trial = self._turn_cost = None
+        self._size = self._most(mode)
+        self._moves = math.ceil(self._settings.moves * len(self.channels))
+        self._turn = self._turn[:0]
+        return self._next(mode)
+
+    def _most(self, mode: Mode) -> int:
+        return 1 if mode == "leader" else int(np.ceil(self._settings.share * len(self.channels)))
+
+    def _next(self, mode: Mode) -> Wave:
+        left = self._turn[~self._voted[self._turn]]
+        if not len(left):
+            left = self._rng.permutation(np.flatnonzero(~self._voted)).astype(np.int32)
+            self._opens_turn = True
+        self._turn = left[self._size :]
+        self._wave = Wave(mode, left[: self._size])
+        return self._wave
+
+    def _enough(self, cost: int) -> bool:
+        """Whether a turn has ended that brought too little."""
+        if not self._opens_turn:
+            return False
+        self._opens_turn = False
+        before, self._turn_cost = self._turn_cost, cost
+        return before is not None and 0 <= before - cost < self._settings.improvement * before
+
+    def _try(self, trial: Trial, most: int) -> None:
+        """Make some of the moves; the topics of the others are the next to vote."""
+        order = self._rng.permutation(len(trial.topics))
+        some, rest = order[:most], order[most:]
+        queued = self._turn[~np.isin(self._turn, trial.topics[rest])]
+        self._turn = np.concatenate([trial.topics[rest], queued])
+        self._trial = trial._replace(topics=trial.topics[some], choices=trial.choices[some])
+        self.channels = trial.channels.copy()
+        self.channels[self._trial.topics] = self._trial.choices
+        self._voted[:] = False
+        if len(some) == 1:
+            self._voted[self._trial.topics] = True  # its own channel does not matter to a vote
+
+    def _take_back(self, trial: Trial) -> None:
+        """Make half of the moves only; the votes on the map with all of them are void."""
+        self._turn = np.concatenate([self._wave.topics, self._turn])
+        self._moves = len(trial.topics) // 2
+        self._try(trial, self._moves)

@@ -1,0 +1,209 @@
+"""Majority filters: which elements are in the sets of at least a share λ of all nodes.
+
+Section 2 of "Local Building Blocks for a Scalable Pub/Sub Infrastructure" (Shraer et al.). Every
+node puts its set into a Bloom filter, and the nodes vote on each bit (see `majority`): the bits
+that enough of them have set are the filter of the popular elements. An element that is in enough
+sets has all its bits set in enough filters, so it is never missed. An unpopular one may seem
+popular, as others share its bits (see `false_positives`).
+
+A cascade sorts elements by several thresholds: what a node's first filter lets through of its set
+is the input of its second, and so on. A change of an early filter's outcome changes later inputs,
+never the other way round, so the filters settle one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from caddis.arrays import Bools, Int32s
+from caddis.errors import TopicError
+from caddis.topics.links import Link, Sent
+from caddis.topics.majority.bloom import BloomFilter, Element, Hashing, listed
+from caddis.topics.majority.sign_voter import (
+    Signs,
+    SignVoter,
+    Threshold,
+    as_threshold,
+    majority_input,
+)
+
+
+class MajorityFilter:
+    """A node's part in finding the elements that at least a share `threshold` of all nodes hold.
+
+    All nodes use the same bits, hashes, threshold and key.
+
+    >>> west, east = MajorityFilter(64, 3, "0.6"), MajorityFilter(64, 3, "0.6")
+    >>> _ = west.set_elements(["jazz", "blues"]), east.set_elements(["jazz"])
+    >>> [(_, message)] = west.neighbour_joined("east")
+    >>> [(_, answer)] = east.neighbour_joined("west")
+    >>> west.handle("east", answer), east.handle("west", message)
+    ([], [])
+    >>> "jazz" in west, "blues" in west
+    (True, False)
+    """
+
+    def __init__(self, bits: int, hashes: int, threshold: Threshold, key: bytes = b"") -> None:
+        self.threshold = as_threshold(threshold)
+        self.input = BloomFilter(bits, hashes, key)
+        self._voter = SignVoter(bits)
+        self._open = False
+
+    @property
+    def hashing(self) -> Hashing:
+        return self.input.hashing
+
+    @property
+    def output(self) -> BloomFilter:
+        """The popular elements, as far as this node knows."""
+        return self.input.with_ones(self._voter.signs)
+
+    def popular(self, element: Element) -> bool:
+        """Whether enough nodes seem to hold an element."""
+        return element in self.output
+
+    def __contains__(self, element: Element) -> bool:
+        return self.popular(element)
+
+    def set_elements(self, elements: Iterable[Element]) -> Sent:
+        """Say which elements this node holds; it votes anew on the bits that change."""
+        return self.set_places(self.hashing.positions_of(elements))
+
+    def set_places(self, places: Int32s) -> Sent:
+        """The same for elements whose places are known."""
+        ones = np.zeros(self.hashing.bits, np.bool_)
+        ones[places] = True
+        changed = np.flatnonzero((ones != self.input.ones) | (not self._open)).astype(np.int32)
+        self.input, self._open = self.input.with_ones(ones), True
+        return self._voter.set_input(majority_input(ones[changed], self.threshold), changed)
+
+    def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
+        """A link came up."""
+        return self._voter.neighbour_joined(link, up=up)
+
+    def neighbour_left(self, link: Link) -> Sent:
+        """A link went down."""
+        return self._voter.neighbour_left(link)
+
+    def handle(self, link: Link, message: Signs) -> Sent:
+        """A neighbour knows something new of some bits."""
+        return self._voter.handle(link, message)
+
+    def handle_all(self, heard: Sequence[tuple[Link, Signs]]) -> Sent:
+        """Some neighbours know something new of some bits."""
+        return self._voter.handle_all(heard)
+
+
+class LevelSigns(NamedTuple):
+    """What is said between the filters of one level of a cascade."""
+
+    level: int
+    signs: Signs
+
+    @property
+    def votes(self) -> Int32s:
+        return self.signs.votes
+
+    @property
+    def nbytes(self) -> int:
+        return 1 + self.signs.nbytes
+
+
+class MajorityCascade:
+    """A node's part in sorting elements by how many of some thresholds their support reaches.
+
+    Levels hash by keys of their own, so that elements which share bits at one level need not at
+    the next.
+
+    >>> node = MajorityCascade(["0.2", "0.6"], bits=64, hashes=3)
+    >>> _ = node.set_elements(["jazz"])
+    >>> node.level("jazz"), node.level("metal")
+    (2, 0)
+    """
+
+    def __init__(
+        self, thresholds: Sequence[Threshold], bits: int, hashes: int, key: bytes = b""
+    ) -> None:
+        steps = [as_threshold(threshold) for threshold in thresholds]
+        if not steps or any(one >= other for one, other in pairwise(steps)):
+            told = ", ".join(map(str, thresholds))
+            raise TopicError(f"a cascade needs ascending thresholds, not [{told}]")
+        self.filters = [
+            MajorityFilter(bits, hashes, step, _level_key(key, level))
+            for level, step in enumerate(steps)
+        ]
+        self._places: list[Int32s] | None = None
+        """By level: the places of this node's elements, once it has said which."""
+
+    def level(self, element: Element) -> int:
+        """How many thresholds an element's support seems to reach."""
+        reached = 0
+        while reached < len(self.filters) and element in self.filters[reached]:
+            reached += 1
+        return reached
+
+    def set_elements(self, elements: Iterable[Element]) -> Sent:
+        """Say which elements this node holds."""
+        held = listed(elements)
+        self._places = [one.hashing.positions_of(held) for one in self.filters]
+        return self._pass_on()
+
+    def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
+        """A link came up."""
+        said: Sent = []
+        for level, one in enumerate(self.filters):
+            said += _labelled(level, one.neighbour_joined(link, up=up))
+        return said
+
+    def neighbour_left(self, link: Link) -> Sent:
+        """A link went down."""
+        said: Sent = []
+        for level, one in enumerate(self.filters):
+            said += _labelled(level, one.neighbour_left(link))
+        return said + self._pass_on()
+
+    def handle(self, link: Link, message: LevelSigns) -> Sent:
+        """A neighbour knows something new of some bits of a level."""
+        return self.handle_all([(link, message)])
+
+    def handle_all(self, heard: Sequence[tuple[Link, LevelSigns]]) -> Sent:
+        """Some neighbours know something new of some bits of some levels."""
+        for link, message in heard:
+            self._check_level(link, message.level)
+        said: Sent = []
+        for level, one in enumerate(self.filters):
+            of_level = [(link, message.signs) for link, message in heard if message.level == level]
+            if of_level:
+                said += _labelled(level, one.handle_all(of_level))
+        return said + self._pass_on()
+
+    def _check_level(self, link: Link, level: int) -> None:
+        if not 0 <= level < len(self.filters):
+            raise TopicError(
+                f"{link!r} votes on level {level}, and this node's last is {len(self.filters) - 1}:"
+                " all nodes of a tree use the same thresholds"
+            )
+
+    def _pass_on(self) -> Sent:
+        """Give each filter what the one before lets through."""
+        said: Sent = []
+        if self._places is None:
+            return said
+        alive: Bools = np.ones(len(self._places[0]), np.bool_)
+        for level, (one, places) in enumerate(zip(self.filters, self._places, strict=True)):
+            said += _labelled(level, one.set_places(places[alive]))
+            alive &= one.output.ones[places].all(axis=1)
+        return said
+
+
+def _labelled(level: int, said: Sent) -> Sent:
+    return [(link, LevelSigns(level, signs)) for link, signs in said]
+
+
+def _level_key(key: bytes, level: int) -> bytes:
+    return blake2b(level.to_bytes(4, "little"), key=key, person=b"caddis cascade").digest()

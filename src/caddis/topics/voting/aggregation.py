@@ -1,0 +1,243 @@
+"""Plain aggregation: sums go up to the tree's root, outcomes come down.
+
+The other way to hold the votes of `voting`, behind the same methods. A node tells its parent what
+the choices cost it and all nodes below it, once it has heard that from all its children; the root
+knows the sum over all, and what is least in it, of equals the first, goes down. That is 2 messages
+a node for a first vote, however close the race; after a change there is one a node on the way up to
+the root, and some come down only if the outcome is another. A vote has no outcome before all nodes
+have opened it (`set_input`), as a sum that lacks some of them means nothing.
+
+A node without a link that leads up is the root of its part of the tree. While the tree is changing,
+a node may see two; then the one that came up last counts.
+
+What the root makes of the sums may be something else than their least (`decide`). If nodes need not
+tell of every change (`note_input`), the root can have all of them say their sums again (`recount`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from caddis.arrays import Bools, Int32s, Int64s
+from caddis.errors import TopicError
+from caddis.topics.links import Link, Sent
+from caddis.topics.voting.by_link import already_up, not_up
+from caddis.topics.voting.inputs import vote_numbers
+from caddis.topics.voting.voter import Costs, checked_costs
+
+UNKNOWN = -1
+
+
+class Sums(NamedTuple):
+    """Upwards: what the choices of some votes cost the sender and all below it.
+
+    costs: by vote and choice.
+    """
+
+    votes: Int32s
+    costs: Int64s
+
+    @property
+    def nbytes(self) -> int:
+        return self.votes.nbytes + self.costs.nbytes
+
+
+class Outcomes(NamedTuple):
+    """Downwards: the best choice of some votes."""
+
+    votes: Int32s
+    choices: Int32s
+
+    @property
+    def nbytes(self) -> int:
+        return self.votes.nbytes + self.choices.nbytes
+
+
+class Recount(NamedTuple):
+    """Downwards: let all nodes say their sums of some votes again, changed or not."""
+
+    votes: Int32s
+
+    @property
+    def nbytes(self) -> int:
+        return self.votes.nbytes
+
+
+def cheapest(sums: Int64s) -> Int32s:
+    """By vote: the choice that costs the least, of equals the first."""
+    best: Int32s = sums.argmin(axis=1).astype(np.int32)
+    return best
+
+
+class _End:
+    """This end of a link, by vote: the last that went through it."""
+
+    def __init__(self, votes: int, choices: int) -> None:
+        self.sums = np.zeros((votes, choices), np.int64)
+        self.summed = np.zeros(votes, np.bool_)
+        self.outcomes = np.full(votes, UNKNOWN, np.int32)
+
+
+class Aggregator:
+    """A node's part in some votes on the same number of choices.
+
+    decide: what the root makes of the sums, by vote a number from 0 that is told to all.
+
+    >>> root, leaf = Aggregator(choices=3), Aggregator(choices=3)
+    >>> _ = root.neighbour_joined("leaf"), leaf.neighbour_joined("root", up=True)
+    >>> root.set_input([10, 0, 11])
+    []
+    >>> [(_, sums)] = leaf.set_input([0, 15, 0])
+    >>> [(_, outcomes)] = root.handle("leaf", sums)
+    >>> root.totals.tolist(), outcomes.choices.tolist()
+    ([[10, 15, 11]], [0])
+    """
+
+    def __init__(
+        self, choices: int, votes: int = 1, decide: Callable[[Int64s], Int32s] = cheapest
+    ) -> None:
+        if choices < 1 or votes < 1:
+            raise TopicError(f"an aggregator needs a vote and a choice, not {votes} and {choices}")
+        self._decide = decide
+        self._above: dict[Link, _End] = {}
+        self._below: dict[Link, _End] = {}
+        self._own = np.zeros((votes, choices), np.int64)
+        self._open = np.zeros(votes, np.bool_)
+        """By vote: whether this node has said what it costs it."""
+        self._choices = np.zeros(votes, np.int32)
+
+    @property
+    def choices(self) -> Int32s:
+        """By vote: the last outcome that this node heard of; before the first, 0."""
+        return self._choices.copy()
+
+    def choice(self, vote: int = 0) -> int:
+        """The last outcome that this node heard of."""
+        return int(self._choices[vote])
+
+    @property
+    def totals(self) -> Int64s:
+        """By vote and choice: what it costs this node and all below it, as far as they told."""
+        return self._sums(slice(None))
+
+    @property
+    def complete(self) -> Bools:
+        """By vote: whether this node and all below it told; at the root, whether all did."""
+        return self._are_complete(slice(None))
+
+    def set_input(self, costs: Costs, votes: Int32s | None = None) -> Sent:
+        """Say what each choice costs this node: in all votes, or in some."""
+        return self._speak(self.note_input(costs, votes))
+
+    def note_input(self, costs: Costs, votes: Int32s | None = None) -> Int32s:
+        """Let an input count in whatever is said next, without a word now; gives its votes."""
+        rows = vote_numbers(votes, len(self._own))
+        self._own[rows] = checked_costs(costs, len(rows), self._own.shape[1])
+        self._open[rows] = True
+        return rows
+
+    def recount(self, votes: Int32s | None = None) -> Sent:
+        """Have all nodes say their sums again, as they are by now; the root's to ask."""
+        if self._above:
+            link = next(reversed(self._above))
+            raise TopicError(f"only the root can have votes counted again: ask {link!r}, above")
+        rows = vote_numbers(votes, len(self._own))
+        return self._ask_again(rows) + self._speak(rows)
+
+    def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
+        """A link came up: with `up`, one that leads to the root."""
+        if link in self._above or link in self._below:
+            raise already_up(link)
+        (self._above if up else self._below)[link] = _End(*self._own.shape)
+        return self._speak(self._all())
+
+    def neighbour_left(self, link: Link) -> Sent:
+        """A link went down, with all that came through it."""
+        if link not in self._above and link not in self._below:
+            raise not_up(link)
+        (self._above if link in self._above else self._below).pop(link)
+        return self._speak(self._all())
+
+    def handle(self, link: Link, message: Sums | Outcomes | Recount) -> Sent:
+        """A child's sums changed, or an outcome did."""
+        return self.handle_all([(link, message)])
+
+    def handle_all(self, heard: Sequence[tuple[Link, Sums | Outcomes | Recount]]) -> Sent:
+        """Some neighbours had something to say: take it all in, then answer."""
+        if not heard:
+            return []
+        ends = [self._end(link, message) for link, message in heard]
+        sent: Sent = []
+        for end, (_, message) in zip(ends, heard, strict=True):
+            if isinstance(message, Sums):
+                end.sums[message.votes] = message.costs
+                end.summed[message.votes] = True
+            elif isinstance(message, Outcomes):
+                end.outcomes[message.votes] = message.choices
+            else:
+                end.summed[message.votes] = False
+                sent += self._ask_again(message.votes)
+        rows = np.unique(np.concatenate([message.votes for _, message in heard]))
+        return sent + self._speak(rows)
+
+    def _end(self, link: Link, message: Sums | Outcomes | Recount) -> _End:
+        """Where a message counts: sums come from below, all else from above."""
+        if link not in self._above and link not in self._below:
+            raise not_up(link)
+        ends, other = self._above, "below"
+        if isinstance(message, Sums):
+            ends, other = self._below, "above"
+        if link not in ends:
+            kind = type(message).__name__
+            raise TopicError(f"{kind} came from {link!r}, which is {other}: let it join anew")
+        return ends[link]
+
+    def _all(self) -> Int32s:
+        return np.arange(len(self._own), dtype=np.int32)
+
+    def _sums(self, rows: Int32s | slice) -> Int64s:
+        sums = self._own[rows].copy()
+        for end in self._below.values():
+            sums += end.sums[rows]
+        return sums
+
+    def _are_complete(self, rows: Int32s | slice) -> Bools:
+        complete = self._open[rows].copy()
+        for end in self._below.values():
+            complete &= end.summed[rows]
+        return complete
+
+    def _speak(self, rows: Int32s) -> Sent:
+        sums, complete = self._sums(rows), self._are_complete(rows)
+        if not self._above:
+            outcomes = np.full(len(rows), UNKNOWN, np.int32)
+            outcomes[complete] = self._decide(sums[complete])
+            return self._announce(rows, outcomes)
+        link, end = next(reversed(self._above.items()))
+        sent = self._announce(rows, end.outcomes[rows])
+        new = complete & ~(end.summed[rows] & (end.sums[rows] == sums).all(axis=1))
+        if new.any():
+            some = rows[new]
+            end.sums[some], end.summed[some] = sums[new], True
+            sent.append((link, Sums(some, sums[new])))
+        return sent
+
+    def _announce(self, rows: Int32s, outcomes: Int32s) -> Sent:
+        """Adopt outcomes, and tell all below that were told otherwise or nothing."""
+        known = outcomes != UNKNOWN
+        self._choices[rows[known]] = outcomes[known]
+        sent: Sent = []
+        for link, end in self._below.items():
+            new = known & (end.outcomes[rows] != outcomes)
+            if new.any():
+                end.outcomes[rows[new]] = outcomes[new]
+                sent.append((link, Outcomes(rows[new], outcomes[new])))
+        return sent
+
+    def _ask_again(self, rows: Int32s) -> Sent:
+        for end in self._below.values():
+            end.summed[rows] = False
+        return [(link, Recount(rows)) for link in self._below]

@@ -1,0 +1,111 @@
+"""Random topics, and both sides of them with keys that an authority has issued."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from caddis.errors import ConfidentialError
+from caddis.sealed.design import Scheme, TopicDesign
+from caddis.sealed.keys.authority import Authority
+from caddis.sealed.keys.directory import Directory
+from caddis.sealed.keys.identities import Identity
+from caddis.sealed.keys.rings import KeyRing
+from caddis.sealed.keys.secrets import ContentKey, MatchingKey, PublisherKeys, SubscriberKeys
+from caddis.sealed.sealing import EventSealer, SubscriptionSealer
+from tests.oracle.clauses import Clauses, Node
+from tests.oracle.events import random_schema
+
+EVENT_KEY = "number of event"
+
+
+def publisher_keys(design: TopicDesign, epoch: int = 1, secret: bytes = bytes(32)) -> PublisherKeys:
+    """Keys that nobody has issued."""
+    matching = MatchingKey.of(secret, design.topic, epoch)
+    sealing = ContentKey.of(secret, design.topic, epoch).sealing_key("pat")
+    signing = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    return PublisherKeys("pat", design, matching, sealing, signing)
+
+
+def subscriber_keys(
+    design: TopicDesign, epoch: int = 1, secret: bytes = bytes(32)
+) -> SubscriberKeys:
+    """Keys that nobody has issued."""
+    matching = MatchingKey.of(secret, design.topic, epoch)
+    return SubscriberKeys("ann", design, matching, ContentKey.of(secret, design.topic, epoch))
+
+
+def random_design(random: Random, schema: pa.Schema, scheme: Scheme, topic: str) -> TopicDesign:
+    """With any of what a design may choose."""
+    columns = TopicDesign.of(topic, schema).columns
+    texts = [one.column for one in columns if one.column.type == pa.string()]
+    singles = [column.name for column in texts if not column.repeated]
+    return TopicDesign.of(
+        topic,
+        schema,
+        rate=random.choice((0.3, 0.01, 0.0001)),
+        scheme=scheme,
+        presence=random.random() < 0.7,
+        padding=random.choice((0, 2, 8)),
+        ordered_texts=[name for name in singles if random.random() < 0.5],
+    )
+
+
+def random_topic_schema(random: Random) -> pa.Schema:
+    """A schema of which some column can be sealed."""
+    while True:
+        schema = random_schema(random)
+        try:
+            TopicDesign.of("any", schema)
+        except ConfidentialError:
+            continue
+        return schema
+
+
+@dataclass
+class Parties:
+    """Pat publishes on some topics, Ann subscribes."""
+
+    pat: KeyRing
+    ann: KeyRing
+    directory: Directory
+    random: Random
+
+    @classmethod
+    def on(cls, designs: list[TopicDesign], random: Random) -> Parties:
+        pat, ann = (Identity.new(name, random.randbytes) for name in ("pat", "ann"))
+        authority = Authority.new(random.randbytes).register(pat.public).register(ann.public)
+        for design in designs:
+            authority = authority.add_topic(design, random.randbytes)
+            authority = authority.grant("pat", design.topic, "publisher")
+            authority = authority.grant("ann", design.topic, "subscriber")
+        pats, anns = (KeyRing.open(one, authority.issue(one.name)) for one in (pat, ann))
+        return cls(pats, anns, authority.directory(), random)
+
+    def event_sealer(self, topic: str, *, compressed: bool = False) -> EventSealer:
+        keys = self.pat.publisher_keys(topic)
+        return EventSealer(keys, randomness=self.random.randbytes, compressed=compressed)
+
+    def subscription_sealer(self, topic: str) -> SubscriptionSealer:
+        keys = self.ann.subscriber_keys(topic)
+        return SubscriptionSealer(keys, randomness=self.random.randbytes)
+
+
+def numbered(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """With a column of ids that the topic does not know."""
+    return batch.append_column(EVENT_KEY, pa.array(range(batch.num_rows), pa.int64()))
+
+
+def subscriptions(wheres: list[str]) -> pa.Table:
+    return pa.table(
+        {"subscription_id": np.arange(len(wheres)), "where": pa.array(wheres, "string")}
+    )
+
+
+def random_nodes(random: Random, batch: pa.RecordBatch, count: int) -> list[Node]:
+    clauses = Clauses(random, batch)
+    return [clauses.tree(depth=random.choice((1, 2, 3))) for _ in range(count)]
