@@ -21,8 +21,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from caddis.lab.simulators.channel_workloads import ChannelWorkload, live
-from caddis.lab.simulators.channels import ChannelSimulator
+from caddis.lab.simulators.channels import ChannelSimulator, ChannelWorkload, live
 from caddis.topics.channels.messages import Event, Settings
 
 WORKLOAD = ChannelWorkload(

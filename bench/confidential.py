@@ -28,7 +28,7 @@ from caddis.lab.bloom_prefiltering.counts import measure_tests
 from caddis.lab.bloom_prefiltering.runs import Case, Conditions, Draw, Setup
 from caddis.lab.bloom_prefiltering.sealed import SealedTopic, batch_of, measure_aspe, measure_tokens
 from caddis.lab.bloom_prefiltering.times import measure_times
-from caddis.lab.figures.experiments import Measured
+from caddis.lab.figures.figures import Measured
 from caddis.lab.figures.ratios import Row, print_table, records
 from caddis.lab.workloads.named import zipf_subscriptions
 from caddis.sealed.design import SCHEMES, Scheme

@@ -26,15 +26,14 @@ from caddis.ordering import POLICIES
 from caddis.overlay import FORWARDINGS, Topology
 from caddis.sealed.design import SCHEMES
 from caddis.sealed.matcher.groups import Sifting
-from caddis.sealed.matcher.matcher import SealedMatcher
-from caddis.sealed.matcher.warming import warm_up
+from caddis.sealed.matcher.matcher import SealedMatcher, warm_up
 from caddis.sealed.prefilter.wire import decode, encode
 from caddis.topics.majority.sign_voter import SignVoter
 from caddis.topics.voting.voter import Voter
-from tests.sealed.homes import sealed_events, sealed_wheres
 from tests.oracle.clauses import Clauses
 from tests.oracle.events import random_batch, random_schema
 from tests.oracle.judges import ask_caddis
+from tests.sealed.homes import sealed_events, sealed_wheres
 
 SCHEMAS = 6
 SIFTINGS: tuple[Sifting, ...] = ("rarest-bit", "paper", None)

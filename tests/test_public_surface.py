@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import caddis
-from caddis import language, matching, models, ordering
-from caddis import sealed as sealed
+from caddis import language, matching, models, ordering, sealed
 
 SOURCES = Path(caddis.__file__).parent
 

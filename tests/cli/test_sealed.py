@@ -16,9 +16,15 @@ from typer.testing import CliRunner, Result
 
 from caddis.cli.app import app
 from caddis.cli.sealed.demo import broker_process, plain_matches
-from caddis.cli.sealed.demo_attacks import ATTACKS, with_attacks
 from caddis.cli.sealed.demo_parties import SUBSCRIBERS, Town, make_up, settle
-from caddis.cli.sealed.demo_summary import BrokerTold, DemoSummary, Received, Stolen
+from caddis.cli.sealed.demo_summary import (
+    ATTACKS,
+    BrokerTold,
+    DemoSummary,
+    Received,
+    Stolen,
+    with_attacks,
+)
 from caddis.cli.sealed.files import write_table
 from caddis.cli.sealed.matching import NO_ID, REPEATED, SealedMatchSummary, each_id_once
 from caddis.errors import CaddisError

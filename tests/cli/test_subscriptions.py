@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from caddis.errors import SubscriptionTableError
-from caddis.files.subscriptions import open_store, read_subscriptions
+from caddis.files.subscriptions import read_subscriptions
+from caddis.spark.store.store import open_store
 
 WHERES = ["city = 'Galway'", 'title = "a ""quoted"" one"', "price < 2\nAND price > 1"]
 

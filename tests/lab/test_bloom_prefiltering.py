@@ -11,10 +11,9 @@ from caddis.arrays import Words
 from caddis.bloom import false_positive_rate
 from caddis.cli.lab.options import PREFILTERING
 from caddis.errors import ConfidentialError
-from caddis.lab.bloom_prefiltering.clock import per_event
 from caddis.lab.bloom_prefiltering.figures import SHEETS, all_figures, figures_named
 from caddis.lab.bloom_prefiltering.kinds import KINDS, Experiment, is_timed, plan
-from caddis.lab.bloom_prefiltering.runs import TABLE, Conditions, Draw, Scale, Setup
+from caddis.lab.bloom_prefiltering.runs import TABLE, Conditions, Draw, Scale, Setup, per_event
 from caddis.lab.bloom_prefiltering.sealed import SealedTopic, batch_of
 from caddis.lab.bloom_prefiltering.sizes import best_compressed, counted_rate, wire_bytes
 from caddis.lab.bloom_prefiltering.workload import (
@@ -26,9 +25,17 @@ from caddis.lab.bloom_prefiltering.workload import (
     size_of,
     sparse_size,
 )
-from caddis.lab.figures.experiments import Place, Run, Task, keys, whole
+from caddis.lab.figures.figures import (
+    Place,
+    Run,
+    Task,
+    Values,
+    by_measure,
+    keys,
+    whole,
+    write_figures,
+)
 from caddis.lab.figures.plots import draw
-from caddis.lab.figures.results import Values, by_measure, write_figures
 from caddis.lab.workloads.named import zipf_event_codes, zipf_predicates, zipf_subscriptions
 from caddis.lab.workloads.zipf import Predicates
 from caddis.sealed.clauses.clauses import MOST_CLAUSES

@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.lab.workloads.instances import (
-    Instance,
-    outcomes,
-    paper_workload,
-    random_instance,
-    spread_costs,
-)
+from caddis.lab.workloads.instances import outcomes, paper_workload, random_instance, spread_costs
 from caddis.lab.yardsticks.optimum import undecided
 from caddis.ordering.certificate import cheapest as module
 from caddis.ordering.certificate.cheapest import (
@@ -24,6 +18,7 @@ from caddis.ordering.certificate.cheapest import (
     cheapest,
     to_prove,
 )
+from caddis.ordering.certificate.instance import Instance
 
 
 def an_instance(costs, clauses, answered_by=None) -> Instance:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from caddis.errors import TopicError
-from caddis.lab.simulators.channel_workloads import ChannelWorkload, simulate_channels
-from caddis.lab.simulators.channels import ChannelSimulator
+from caddis.lab.simulators.channels import ChannelSimulator, ChannelWorkload, simulate_channels
 from caddis.topics.channels.map import ChannelMap
 from caddis.topics.channels.messages import Event, Lost, Settings
 from tests.lab.channel_ledger import Ledger

@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from caddis.lab.workloads.instances import (
-    Instance,
-    outcomes,
-    paper_workload,
-    random_instance,
-    spread_costs,
-)
+from caddis.lab.workloads.instances import outcomes, paper_workload, random_instance, spread_costs
+from caddis.ordering.certificate.instance import Instance
 
 
 def concepts_of(literals: tuple[int, ...]) -> list[int]:

@@ -11,10 +11,20 @@ from matplotlib.figure import Figure as Canvas
 
 from caddis.cli.lab.options import BLOCKS
 from caddis.errors import TopicError
-from caddis.lab.figures.experiments import Place, Run, Task, keys, whole
-from caddis.lab.figures.figures import Figure, Line
+from caddis.lab.figures.figures import (
+    Cell,
+    Figure,
+    Line,
+    Place,
+    Run,
+    Task,
+    by_measure,
+    cells,
+    keys,
+    whole,
+    write_figures,
+)
 from caddis.lab.figures.plots import distinct, draw, draw_panel, in_one
-from caddis.lab.figures.results import Cell, by_measure, cells, write_figures
 from caddis.lab.local_building_blocks.delays import simulated
 from caddis.lab.local_building_blocks.figures import SHEETS, all_figures, figures_named
 from caddis.lab.local_building_blocks.kinds import KINDS, Experiment, places, plan

@@ -6,9 +6,10 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from caddis.lab.workloads.instances import Instance, random_instance
+from caddis.lab.workloads.instances import random_instance
 from caddis.lab.yardsticks.optimum import Strategy, expected_cost, optimum, undecided
 from caddis.ordering.certificate.cheapest import certificate
+from caddis.ordering.certificate.instance import Instance
 
 
 def an_instance(costs, selectivity, clauses, answered_by=None) -> Instance:

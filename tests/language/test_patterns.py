@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from caddis.language.literals import LiteralProblem
-from caddis.language.patterns import TextPattern, ilike, like, rlike
+from caddis.language.predicates import TextPattern, ilike, like, rlike
 from caddis.language.values import ValueSet
 
 alphabet = "abAB%_\\.é😀\n"

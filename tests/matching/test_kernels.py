@@ -18,11 +18,9 @@ from caddis.matching.kernels import (
 from caddis.matching.kernels import (
     deciding as decide_kernels,
 )
+from caddis.matching.kernels import deciding as row_kernels
 from caddis.matching.kernels import (
     layout,
-)
-from caddis.matching.kernels import (
-    rows as row_kernels,
 )
 from caddis.matching.kernels.deciding import ACCEPTED, REFUSED, UNDECIDED
 from caddis.matching.kernels.layout import (

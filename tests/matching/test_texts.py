@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from caddis.language import Column, MatchesText, TextPattern
-from caddis.matching.index.texts import BatchTexts
+from caddis.matching.index.encoding import BatchTexts
 
 CITY = Column(("city",), pa.string())
 TEXTS = ["Galway", None, "Cork", "Galway", "", "GALWAY"]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.models import AnswerCache
-from caddis.models.answer_cache import ENTRY_BYTES
+from caddis.models.asking import ENTRY_BYTES
 
 
 def digest(number: int) -> bytes:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.models.estimates import Estimate
+from caddis.models.statistics import Estimate
 
 counts = st.integers(0, 5_000)
 half_lives = st.floats(0.5, 1e7)

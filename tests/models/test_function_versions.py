@@ -11,7 +11,7 @@ from json import loads
 import pytest
 
 from caddis.models import FunctionModel, concept
-from caddis.models.function_versions import version_of
+from caddis.models.functions import version_of
 
 
 class Classifier:

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from caddis.arrays import Floats
-from caddis.lab.workloads.instances import Instance, random_instance
+from caddis.lab.workloads.instances import random_instance
 from caddis.lab.yardsticks.optimum import optimum
 from caddis.lab.yardsticks.ordering_costs import policy_costs
 from caddis.ordering import POLICIES
+from caddis.ordering.certificate.instance import Instance
 
 pytestmark = pytest.mark.no_cover
 INSTANCES = 300

@@ -17,8 +17,7 @@ from caddis.ordering import POLICIES, Executor
 from caddis.ordering.demand import GONE, Demand
 from caddis.ordering.graph import Graphs
 from caddis.ordering.kernels.prices import extended_unit_price
-from caddis.overlay.forwarding.route_kernels import extended_gains, settle
-from caddis.overlay.forwarding.routes import routes_of
+from caddis.overlay.forwarding.routes import extended_gains, routes_of, settle
 from tests.ordering.clauses import drawn_events, drawn_where, expected, matcher_of, models
 from tests.ordering.twins import Problem, drawn_answers, drawn_problem
 

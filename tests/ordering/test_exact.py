@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from caddis.lab.workloads.instances import Instance, random_instance
+from caddis.lab.workloads.instances import random_instance
 from caddis.lab.yardsticks.optimum import optimum, undecided
+from caddis.ordering.certificate.instance import Instance
 from caddis.ordering.kernels.exact import MOST_LINKS, solved
 from caddis.ordering.kernels.layout import NONE
 from tests.ordering.twins import graphs_of, outcomes_of

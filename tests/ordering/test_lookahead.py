@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from caddis.lab.workloads.instances import Instance, random_instance
+from caddis.lab.workloads.instances import random_instance
+from caddis.ordering.certificate.instance import Instance
 from caddis.ordering.kernels.either import lookahead_either
 from caddis.ordering.kernels.layout import MOST_ASKED, NONE
 from caddis.ordering.kernels.lookahead import lookahead

@@ -7,9 +7,8 @@ from collections import Counter
 import numpy as np
 
 from caddis.arrays import Bools
-from caddis.ordering.graph import Graphs
+from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.kernels.parts import new_scratch, part_ends, state_key
-from caddis.ordering.plan import Plan
 from tests.ordering.twins import (
     Needed,
     Problem,

@@ -16,12 +16,11 @@ from caddis.lab.yardsticks.ordering_costs import candidate_costs, policy_costs
 from caddis.models import NO, YES, Marks
 from caddis.ordering import POLICIES
 from caddis.ordering.certificate.cheapest import certificates
-from caddis.ordering.graph import Graphs
+from caddis.ordering.deciding import unshared
+from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.kernels.choice import MOST_LOOKED_AHEAD
-from caddis.ordering.plan import Plan
+from caddis.ordering.planning import concepts_of, decide
 from caddis.ordering.policies import DEFAULT, Policy, policy_named
-from caddis.ordering.rounds import concepts_of, decide
-from caddis.ordering.unshared import unshared
 from tests.ordering.twins import (
     Problem,
     drawn_answers,

@@ -15,16 +15,15 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Floats, Int32s
-from caddis.lab.workloads.instances import Instance
 from caddis.lab.yardsticks.ordering_costs import demand_of, plan_of
 from caddis.language import Column, Concept
 from caddis.matching import NOTHING
 from caddis.models import NO, UNASKED, UNKNOWN, YES, Marks
+from caddis.ordering.certificate.instance import Instance
 from caddis.ordering.demand import Demand
-from caddis.ordering.graph import Graphs
+from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.kernels.layout import GraphArrays, PlanArrays
 from caddis.ordering.kernels.rollout import Stack, compact
-from caddis.ordering.plan import Plan
 
 Needed = frozenset[int]
 """The literals that a clause still needs."""

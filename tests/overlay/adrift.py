@@ -18,7 +18,7 @@ import pyarrow as pa
 from caddis.language import Clause, Column, Concept, parse_all
 from caddis.models import NO, UNASKED, UNKNOWN, YES, Catalogue
 from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding.beliefs import Beliefs
+from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, Sharing
 from caddis.overlay.forwarding.sharing import IMPATIENT, SharingVisit
 from caddis.overlay.forwarding.traffic import (

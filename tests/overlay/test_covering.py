@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from caddis.language import Column, TextPattern, ValueSet
 from caddis.language.predicates import Clause, Concept, Contains, InValues, MatchesText, Predicate
 from caddis.language.values import ALL_KNOWN, HIGHEST, LOWEST, ONLY_NULL, after, before
-from caddis.overlay.routing.cover import Change, Cover, EveryClause
-from caddis.overlay.routing.covering import covers, implies, is_subset, overlap
+from caddis.overlay.routing.covering import (
+    Change,
+    Cover,
+    EveryClause,
+    covers,
+    implies,
+    is_subset,
+    overlap,
+)
 from tests.overlay.evaluation import Event, atom_holds, holds
 
 NUMBER = Column(("number",), pa.int64())

@@ -12,7 +12,7 @@ from caddis.errors import OverlayError
 from caddis.language import Column, Concept
 from caddis.models import UNASKED
 from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding.beliefs import Beliefs
+from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, forwarding_named
 from caddis.overlay.forwarding.traffic import MODELS, Ask, Event, Publish
 from caddis.overlay.messages import Publisher, Subscribe, Subscriber

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from caddis.arrays import Int32s
 from caddis.models import NO, UNASKED, UNKNOWN, YES, Marks
 from caddis.ordering.kernels.layout import NONE, PlanArrays
-from caddis.overlay.forwarding import route_kernels as kernels
+from caddis.overlay.forwarding import routes as kernels
 from caddis.overlay.forwarding.routes import ALWAYS, PairIndex, Routes, routes_of
 from caddis.overlay.forwarding.sharing_kernels import SPARED, URGENT, Shares, share
 from tests.ordering.twins import Problem, drawn_problem

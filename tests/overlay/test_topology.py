@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from caddis.errors import OverlayError
 from caddis.overlay.topology.round_trips import draw_places
-from caddis.overlay.topology.spanning import grow_spanning_tree, link_times, spanning_tree
-from caddis.overlay.topology.tree import Topology
+from caddis.overlay.topology.tree import Topology, grow_spanning_tree, link_times, spanning_tree
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -15,7 +15,7 @@ from caddis.language import Clause, ClauseTable, Column, InValues, ValueSet
 from caddis.models import Asker, Catalogue, Statistics
 from caddis.overlay.batch_routing import POLICIES, BatchRouter, Means
 from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding.beliefs import Beliefs
+from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.forwarding.policies import FORWARDINGS
 from caddis.overlay.forwarding.traffic import Event, Inside, Message, Notification, Publish
 from caddis.overlay.known_answers import KnownAnswers
@@ -27,7 +27,7 @@ from caddis.overlay.routing.tables import Entry, Table
 from caddis.sealed.clauses.subscriptions import as_text
 from caddis.sealed.design import SCHEMES, Scheme
 from caddis.sealed.events.gate import Gate, Refusal
-from caddis.sealed.matcher.broker_clauses import sealed_clauses_of
+from caddis.sealed.matcher.blocks import sealed_clauses_of
 from caddis.sealed.matcher.matcher import SealedMatcher
 from tests.sealed.homes import (
     EVENTS,

@@ -11,7 +11,7 @@ import pytest
 from caddis.errors import SubscriptionError
 from caddis.sealed.clauses.subscriptions import ClauseBlock, as_text, join, pack, unpack_all
 from caddis.sealed.events.gate import Gate
-from caddis.sealed.matcher.broker_clauses import sealed_clauses_of
+from caddis.sealed.matcher.blocks import sealed_clauses_of
 from caddis.sealed.matcher.matcher import SealedMatcher
 from tests.sealed.homes import (
     EVENTS,

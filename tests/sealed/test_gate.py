@@ -21,7 +21,7 @@ from caddis.errors import (
 )
 from caddis.sealed.events.gate import Gate
 from caddis.sealed.events.replays import NoMemory, ReplayMemory
-from caddis.sealed.events.rows import sealed_rows
+from caddis.sealed.events.wire import sealed_rows
 from tests.sealed.parties import World, batch, sealed, world
 
 

@@ -30,6 +30,7 @@ from caddis.sealed.matcher.groups import Sifting
 from caddis.sealed.matcher.matcher import SealedMatcher, SealedMatches
 from caddis.sealed.matcher.matches import joined
 from caddis.sealed.sealing import EventSealer, SubscriptionSealer
+from tests.oracle.events import random_batch
 from tests.sealed.homes import (
     EVENTS,
     SCHEMA,
@@ -52,7 +53,6 @@ from tests.sealed.sealed_workloads import (
     random_topic_schema,
     subscriptions,
 )
-from tests.oracle.events import random_batch
 
 SIFTINGS: tuple[Sifting, ...] = ("rarest-bit", "paper", None)
 

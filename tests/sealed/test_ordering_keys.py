@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.language.columns import exact_limits, float_key
-from caddis.sealed.values.ordered import DATES, TIMESTAMPS, orders_of
+from caddis.sealed.values.coordinates import DATES, TIMESTAMPS, orders_of
 
 GAP = 2.0**-38
 """What sealed products tell apart: see `aspe.margin`."""

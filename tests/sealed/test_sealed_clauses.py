@@ -17,7 +17,7 @@ from caddis.language.values import Key
 from caddis.matching import values_of
 from caddis.sealed.clauses.clauses import MOST_CLAUSES, Bound, Element, SealableClauses, sealable
 from caddis.sealed.design import TopicDesign
-from caddis.sealed.values.keys import distinct_values, present_rows
+from caddis.sealed.values.hashed import distinct_values, present_rows
 from tests.oracle.clauses import Clauses
 from tests.oracle.events import random_batch, random_schema
 from tests.oracle.judges import ask_caddis

@@ -18,6 +18,7 @@ from caddis.matching import Matcher, Matches
 from caddis.sealed.design import SCHEMES
 from caddis.sealed.matcher.matcher import SealedMatcher
 from caddis.sealed.opening import Opener
+from tests.oracle.events import random_batch
 from tests.sealed.sealed_workloads import (
     EVENT_KEY,
     Parties,
@@ -27,7 +28,6 @@ from tests.sealed.sealed_workloads import (
     random_topic_schema,
     subscriptions,
 )
-from tests.oracle.events import random_batch
 
 SEEDS_AT_A_TIME = 5
 BATCHES = 10

@@ -19,12 +19,13 @@ from caddis.errors import (
 )
 from caddis.sealed.clauses.subscriptions import ClauseBlock, join, unpack_all
 from caddis.sealed.design import Scheme, TopicDesign
-from caddis.sealed.events.rows import SealedRow, sealed_rows
 from caddis.sealed.events.wire import (
     NONCE_BYTES,
     ROUTING,
     Header,
+    SealedRow,
     associated_data,
+    sealed_rows,
     sealed_schema,
     signed_bytes,
 )

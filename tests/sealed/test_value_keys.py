@@ -19,7 +19,7 @@ from caddis.language import Column, Columns, Contains, InValues, parse
 from caddis.language.columns import dotted_paths, float_key, is_comparable
 from caddis.language.values import before
 from caddis.matching import values_of
-from caddis.sealed.values.keys import canonical, distinct_values, present_rows
+from caddis.sealed.values.hashed import canonical, distinct_values, present_rows
 from tests.oracle.clauses import Clauses
 from tests.oracle.events import SCALARS, WIDE_DECIMALS, random_batch, random_schema
 from tests.oracle.literals import NULL, random_literal

@@ -27,9 +27,10 @@ from caddis.errors import (
 )
 from caddis.sealed import Authority, EventSealer, Identity, KeyRing, TopicDesign
 from caddis.sealed.clauses.subscriptions import as_text
-from caddis.sealed.keys.bundles import Material
 from caddis.sealed.keys.entitlements import Role
+from caddis.sealed.keys.rings import Material
 from caddis.spark.sealed.sealing import OpenOperator, SealOperator
+from tests.pipeline.test_sealed_reader import of_other_sizes
 from tests.sealed.homes import (
     EVENTS,
     SCHEMA,
@@ -41,7 +42,6 @@ from tests.sealed.homes import (
     sealed_wheres,
 )
 from tests.sealed.sealed_workloads import Parties, subscriptions
-from tests.pipeline.test_sealed_reader import of_other_sizes
 from tests.spark.test_streaming import run
 
 COPIES = 20

@@ -13,9 +13,8 @@ from typer.testing import CliRunner, Result
 
 from caddis.cli.app import app
 from caddis.cli.sealed.demo import EVENTS, MATCHES, SUBSCRIPTIONS, SealedDemo, run_demo
-from caddis.cli.sealed.demo_attacks import ATTACKS, with_attacks
 from caddis.cli.sealed.demo_parties import Town
-from caddis.cli.sealed.demo_summary import BrokerTold, Stolen
+from caddis.cli.sealed.demo_summary import ATTACKS, BrokerTold, Stolen, with_attacks
 from caddis.cli.sealed.matching import MatchOrder, match_sealed
 from caddis.cli.shell.running import Job
 

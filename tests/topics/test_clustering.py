@@ -11,10 +11,10 @@ from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.lab.simulators.tree import TreeSimulator
 from caddis.lab.simulators.trees import random_tree
-from caddis.topics.clustering.ballot_kernels import own_cost, own_costs
 from caddis.topics.clustering.ballots import Ballots, last_words
 from caddis.topics.clustering.excess import count, outcomes, total_cost, vote_costs
 from caddis.topics.clustering.interests import Interests, offsets_of
+from caddis.topics.clustering.kernels import own_cost, own_costs
 from caddis.topics.clustering.leader import Alarm
 from caddis.topics.clustering.messages import FIRST, Announcement, Offer, Report
 from caddis.topics.clustering.node import ClusteringNode

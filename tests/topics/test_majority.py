@@ -15,13 +15,14 @@ from caddis.errors import TopicError
 from caddis.lab.simulators.tree import TreeSimulator, a_round
 from caddis.lab.simulators.trees import complete_binary_tree
 from caddis.topics.links import Links, Packet, Sent
-from caddis.topics.majority.kernels import must_tell, speak
 from caddis.topics.majority.sign_voter import (
     Signs,
     SignVoter,
     as_threshold,
     majority_input,
+    must_tell,
     pairwise,
+    speak,
     winner,
 )
 from caddis.topics.voting.voter import Costs

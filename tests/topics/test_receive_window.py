@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.topics.channels.messages import Event, Gap, Lost
-from caddis.topics.channels.window import ReceiveWindow
+from caddis.topics.channels.source import ReceiveWindow
 
 CAPACITY = 6
 NUMBERS = st.integers(1, 16)

@@ -8,16 +8,12 @@ if those of one are.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from caddis.errors import SubscriptionTableError
-from caddis.files.paths import FileFormat, data_files, existing, format_of, is_store
-
-if TYPE_CHECKING:
-    from caddis.spark import SubscriptionStore
+from caddis.files.paths import FileFormat, data_files, existing, format_of
 
 BLOCK = 16 << 20
 COLUMNS = ("subscription_id", "where")
@@ -33,15 +29,6 @@ def read_subscriptions(path: Path) -> pa.Table:
         texts = pa.schema([(name, pa.string()) for name in COLUMNS])
         tables = [table.cast(texts) for table in tables]
     return pa.concat_tables(tables)
-
-
-def open_store(path: Path) -> SubscriptionStore | None:
-    """The store, if the folder is one."""
-    if not is_store(path):
-        return None
-    from caddis.spark import SubscriptionStore
-
-    return SubscriptionStore.open(path)
 
 
 def _read(file: Path, format_: FileFormat) -> pa.Table:

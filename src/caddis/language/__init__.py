@@ -5,12 +5,18 @@ out, `syntax` reads the shape, `normal` makes it a disjunction of clauses, `bind
 literals back in, and the result is made of `predicates` over `values` of `columns`.
 """
 
-from caddis.language.columns import Column, Columns
+from caddis.language.columns import Column, Columns, Vocabulary
 from caddis.language.parsing import ClauseTable, parse, parse_all
-from caddis.language.patterns import TextPattern
-from caddis.language.predicates import Clause, Concept, Contains, InValues, MatchesText, Predicate
+from caddis.language.predicates import (
+    Clause,
+    Concept,
+    Contains,
+    InValues,
+    MatchesText,
+    Predicate,
+    TextPattern,
+)
 from caddis.language.values import ValueSet
-from caddis.language.vocabulary import Vocabulary
 
 __all__ = [
     "Clause",

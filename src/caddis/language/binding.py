@@ -13,16 +13,23 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from caddis.language import literals, patterns
+from caddis.language import literals
+from caddis.language import predicates as patterns
+from caddis.language.columns import Vocabulary
 from caddis.language.comparisons import TypeMismatch, compare, listed_together
 from caddis.language.literals import Literal, LiteralProblem
-from caddis.language.patterns import TextPattern
-from caddis.language.predicates import Concept, Contains, InValues, MatchesText, Predicate
+from caddis.language.predicates import (
+    Concept,
+    Contains,
+    InValues,
+    MatchesText,
+    Predicate,
+    TextPattern,
+)
 from caddis.language.syntax.normal import Term, Values
 from caddis.language.syntax.shapes import TEXT_KINDS, Texts
 from caddis.language.syntax.tree import TEXT_TESTS, Atom, Slot, Test
 from caddis.language.values import ALL_KNOWN, NOTHING, ONLY_NULL, ValueSet
-from caddis.language.vocabulary import Vocabulary
 
 NEVER, ALWAYS, INVALID = -1, -2, -3
 """In place of a predicate's number: true of nothing; of everything; its literals are wrong."""

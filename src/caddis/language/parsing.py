@@ -20,7 +20,7 @@ import pyarrow as pa
 from caddis.arrays import Anys, Int32s, Int64s
 from caddis.errors import SubscriptionError
 from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
-from caddis.language.columns import Columns
+from caddis.language.columns import Columns, Vocabulary
 from caddis.language.literals import check_timezone
 from caddis.language.predicates import Clause, Concept, Predicate
 from caddis.language.syntax.normal import ClauseTemplate, Term, Values, normalise, parts_of
@@ -28,7 +28,6 @@ from caddis.language.syntax.reading import is_plain_name, read
 from caddis.language.syntax.refusals import ShapeProblem
 from caddis.language.syntax.shapes import CONCEPT, IsConcept, Shape, Texts, lift_key, shape_of
 from caddis.language.syntax.tree import Node
-from caddis.language.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

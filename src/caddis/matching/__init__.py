@@ -7,11 +7,11 @@ a batch into codes, and `kernels` brings the two together.
 from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain
 from caddis.matching.index.encoding import values_of
 from caddis.matching.index.needs import NOTHING, Needs
-from caddis.matching.link_matcher import LinkMatcher
 from caddis.matching.matcher import (
     NO_CONCEPTS,
     Candidates,
     EncodedBatch,
+    LinkMatcher,
     Matcher,
     Matches,
     OnInvalid,

@@ -4,6 +4,11 @@
     batch ─encoding─▶ codes ─kernels─▶ (row, link) ─texts─▶ what only a pattern decides
 
 Link i is row i of the table of subscriptions. A row satisfies a link if any clause of it holds.
+
+What all that leads from events to links has in common, whatever it may read of them.
+
+`Matcher` reads columns; others compare what they cannot read. Executors, brokers and stores ask for
+no more than this.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal as Choice
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +30,9 @@ from caddis.errors import InvalidSubscriptions, ModelError, SubscriptionError
 from caddis.language import ClauseTable, Column, MatchesText, Vocabulary, parse_all
 from caddis.matching.index import needs, selectivity, storage
 from caddis.matching.index.building import AccessIndex, build
-from caddis.matching.index.encoding import BatchEncoder, ColumnCoder
+from caddis.matching.index.encoding import BatchEncoder, BatchTexts, ColumnCoder
 from caddis.matching.index.needs import Needs
 from caddis.matching.index.packing import PackedClauses, pack
-from caddis.matching.index.texts import BatchTexts
 from caddis.matching.kernels.candidates import match_batch
 from caddis.matching.kernels.deciding import in_row_order
 from caddis.matching.kernels.layout import FIRST, KIND, TEXT, BatchArrays
@@ -293,3 +298,38 @@ def _grouped(keys: Int32s, values: Int64s) -> Iterator[tuple[int, Int64s]]:
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     for start, group in zip(starts, np.split(values, starts)[1:], strict=True):
         yield int(keys[start]), group
+
+
+class LinkMatcher(Protocol):
+    """Decides which links a batch's rows satisfy; link i is row i of `subscription_ids`."""
+
+    @property
+    def subscription_ids(self) -> pa.Array:
+        """By link."""
+
+    @property
+    def needs(self) -> Needs | None:
+        """What its clauses need of models; None if nothing."""
+
+    @property
+    def invalid(self) -> tuple[SubscriptionError, ...]:
+        """What is wrong with subscriptions that were left out."""
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of events that it reads."""
+
+    @property
+    def tests_columns(self) -> bool:
+        """Whether it looks at events at all; else every row is a candidate of all clauses."""
+
+    def __len__(self) -> int: ...
+
+    def match(self, batch: pa.RecordBatch) -> Matches:
+        """Which rows satisfy which links."""
+
+    def candidates(self, batch: pa.RecordBatch) -> Candidates:
+        """Which rows satisfy which links as far as no model is needed."""
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write it to a folder from which its class can load it."""

@@ -5,14 +5,15 @@ an ONNX file; `efficientnet_lite` comes with ImageNet's classes. A `Catalogue` s
 answers what, an `Asker` asks it, and `Statistics` learns from what was counted.
 """
 
-from caddis.models.answer_cache import AnswerCache
-from caddis.models.asking import Asked, Asker, ModelFailed, Problem
+from caddis.models.asking import AnswerCache, Asked, Asker, ModelFailed, Problem
 from caddis.models.catalogue import Assignment, Catalogue, PassedOver, Reading
-from caddis.models.efficientnet.imagenet import imagenet_classes, imagenet_concepts
-from caddis.models.efficientnet.network import efficientnet_lite
+from caddis.models.efficientnet.network import (
+    efficientnet_lite,
+    imagenet_classes,
+    imagenet_concepts,
+)
 from caddis.models.functions import FunctionModel, concept
-from caddis.models.marks import NO, UNASKED, UNKNOWN, YES, Marks
-from caddis.models.model import Answers, Model, Unreadable
+from caddis.models.model import NO, UNASKED, UNKNOWN, YES, Answers, Marks, Model, Unreadable
 from caddis.models.onnx.images import OnnxImages
 from caddis.models.onnx.texts import OnnxTexts
 from caddis.models.statistics import Statistics

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from caddis.models.marks import UNKNOWN, Marks
-from caddis.models.model import Answers, Model, Unreadable
+from caddis.models.model import UNKNOWN, Answers, Marks, Model, Unreadable
 
 NOTHING = -1
 """In place of a value: the row is null."""

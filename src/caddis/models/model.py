@@ -1,4 +1,9 @@
-"""What a model is: something expensive that reads one column and answers concepts.
+"""What is known of a concept of one event, as one byte.
+
+Kernels, caches and files hold answers like this. UNKNOWN was asked, and makes neither the concept
+nor its negation true; UNASKED may still become any of the three.
+
+What a model is: something expensive that reads one column and answers concepts.
 
 Whoever calls a model needs nothing but this contract: the model's price before it is known, what it
 answers, and `predict`. An answer is yes, no or unknown; unknown makes neither the concept nor its
@@ -14,9 +19,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Bools
+from caddis.arrays import Bools, Bytes
 from caddis.errors import ModelError
 from caddis.language.syntax.reading import is_plain_name
+
+NO, YES, UNKNOWN, UNASKED = 0, 1, 2, 3
+
+Marks = Bytes
+
 
 DEFAULT_COST = 10.0
 """Milliseconds an event that a model is taken to cost until it is measured."""

@@ -6,10 +6,9 @@
 from caddis.ordering.deciding import EventProblem
 from caddis.ordering.demand import Demand
 from caddis.ordering.executor import Executor, Outcome, warm_up
-from caddis.ordering.graph import Graphs
-from caddis.ordering.plan import Plan
+from caddis.ordering.graph import Graphs, Plan
+from caddis.ordering.planning import concepts_of, decide
 from caddis.ordering.policies import DEFAULT, POLICIES, Policy, policy_named
-from caddis.ordering.rounds import concepts_of, decide
 
 __all__ = [
     "DEFAULT",

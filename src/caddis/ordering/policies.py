@@ -24,7 +24,7 @@ import numpy as np
 
 from caddis.arrays import Bools
 from caddis.errors import ModelError
-from caddis.ordering.graph import Graphs
+from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.kernels.choice import (
     EMEC,
     FORESIGHT,
@@ -36,7 +36,6 @@ from caddis.ordering.kernels.choice import (
     UNIT_PRICE,
     choose,
 )
-from caddis.ordering.plan import Plan
 
 DEFAULT = "foresight"
 """Within 0.1% of the rollout on average, in a sixth to two thirds of its time."""

@@ -5,7 +5,7 @@ messages; `FORWARDINGS` are the ways in which brokers divide the models of an ev
 """
 
 from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding.beliefs import Beliefs
+from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, Sharing, forwarding_named
 from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
 from caddis.overlay.routing.routing import Routing

@@ -20,8 +20,7 @@ from caddis.errors import OverlayError
 from caddis.matching import Matcher
 from caddis.models import UNASKED
 from caddis.ordering.kernels.layout import NONE
-from caddis.overlay.forwarding.beliefs import Beliefs
-from caddis.overlay.forwarding.compiled_graph import CompiledGraph
+from caddis.overlay.forwarding.compiled_graph import Beliefs, CompiledGraph
 from caddis.overlay.forwarding.policies import Forwarding
 from caddis.overlay.forwarding.sharing import SharingVisit
 from caddis.overlay.forwarding.traffic import (

@@ -4,11 +4,11 @@ from .events.gate import Admission, Gate, Refusal
 from .events.replays import NoMemory, ReplayMemory
 from .events.wire import sealed_schema
 from .keys.authority import Authority
-from .keys.bundles import Bundle
+from .keys.rings import Bundle
 from .keys.directory import Directory
 from .keys.identities import Identity, PublicIdentity
 from .keys.rings import KeyRing
-from .matcher.broker_clauses import sealed_clauses_of
+from .matcher.blocks import sealed_clauses_of
 from .matcher.matcher import SealedMatcher, SealedMatches
 from .opening import Inbox, Opened, Opener, Received, TopicEvents
 from .sealing import EventSealer, SealedSubscriptions, SubscriptionSealer

@@ -30,8 +30,14 @@ from caddis.matching.subscription_tables import subscription_ids_of
 from caddis.sealed.events.gate import Gate, Refusal, event_id_of
 from caddis.sealed.events.payloads import Payloads
 from caddis.sealed.events.replays import ReplayMemory
-from caddis.sealed.events.rows import SealedRow, sealed_rows, shown
-from caddis.sealed.events.wire import NONCE_BYTES, Header, associated_data
+from caddis.sealed.events.wire import (
+    NONCE_BYTES,
+    Header,
+    SealedRow,
+    associated_data,
+    sealed_rows,
+    shown,
+)
 from caddis.sealed.keys.directory import Directory
 from caddis.sealed.keys.rings import KeyRing
 

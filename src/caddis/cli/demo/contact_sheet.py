@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from caddis.cli.match.model_summary import milliseconds_a_run
-from caddis.cli.shell.summary import count, short
+from caddis.cli.shell.screen import count, short
 
 if TYPE_CHECKING:
     from caddis.spark import ModelUse

@@ -25,7 +25,7 @@ from rich.table import Table
 from caddis.cli.match.order import start_spark
 from caddis.cli.shell.java import require_java
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count, rate, show_rows
+from caddis.cli.shell.screen import count, rate, show_rows
 
 if TYPE_CHECKING:
     from caddis.spark.base.files import DataFrame, SparkSession

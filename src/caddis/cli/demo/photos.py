@@ -26,7 +26,7 @@ from caddis.cli.match.model_summary import ModelSummary
 from caddis.cli.match.order import start_spark
 from caddis.cli.shell.java import require_java
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count, rate, show_rows, text_table
+from caddis.cli.shell.screen import count, rate, show_rows, text_table
 
 if TYPE_CHECKING:
     from caddis.cli.demo.contact_sheet import Section

@@ -13,7 +13,7 @@ from rich.markup import escape
 from caddis.cli.match.models import load_models, naming_the_option
 from caddis.cli.shell import options
 from caddis.cli.shell.running import Job, run
-from caddis.cli.shell.summary import count, show_titled, text_table
+from caddis.cli.shell.screen import count, show_titled, text_table
 from caddis.errors import EventError
 from caddis.files.paths import FileFormat, existing, format_of
 
@@ -205,7 +205,8 @@ def _explained(question: Question, job: Job) -> Explained:
 
 def _inputs(question: Question) -> tuple[pa.Table, pa.Schema, str]:
     """The subscriptions, the events' columns and the time zone; a store knows all of them."""
-    from caddis.files.subscriptions import open_store, read_subscriptions
+    from caddis.files.subscriptions import read_subscriptions
+    from caddis.spark.store.store import open_store
 
     store = open_store(question.subscriptions)
     if store is not None and question.schema is None and question.events is None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
 
-from caddis.cli.shell.summary import count, short, show_titled, text_table
+from caddis.cli.shell.screen import count, short, show_titled, text_table
 
 if TYPE_CHECKING:
     from caddis.models import Asker, Model, PassedOver

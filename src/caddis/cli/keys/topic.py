@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from caddis.cli.keys.said import KeysSaid, command
 from caddis.cli.shell.options import checked_timezone
-from caddis.cli.shell.summary import count
+from caddis.cli.shell.screen import count
 from caddis.errors import EventError
 from caddis.files.ddl import EXAMPLE, parse_schema
 from caddis.files.paths import FileFormat, existing, format_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from caddis.cli.keys.options import AUTHORITY
 from caddis.cli.keys.said import KeysSaid, command
-from caddis.cli.shell.summary import count
+from caddis.cli.shell.screen import count
 from caddis.errors import AccessError, KeyFileError
 from caddis.sealed.keys.authority import Authority
 from caddis.sealed.keys.authority_files import (

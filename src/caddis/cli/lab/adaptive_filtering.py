@@ -10,10 +10,10 @@ from pathlib import Path
 from rich.console import Console
 
 from caddis.cli.lab.adaptive_filtering_order import FigureOrder
-from caddis.cli.lab.adaptive_filtering_tables import show_figure, show_savings
 from caddis.cli.lab.runs import FIGURES, RUNS, RunFolder, finite, require_matplotlib
+from caddis.cli.lab.adaptive_filtering_tables import show_figure, show_savings
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count
+from caddis.cli.shell.screen import count
 from caddis.lab.adaptive_filtering.figures import (
     SYNTHETIC,
     Conditions,

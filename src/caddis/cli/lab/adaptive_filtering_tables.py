@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from caddis.cli.shell.summary import show_titled, text_table
+from caddis.cli.shell.screen import show_titled, text_table
 from caddis.lab.adaptive_filtering.figures import BASELINE, Figure, Run
 from caddis.lab.adaptive_filtering.results import MEANS, Cell, cells, percent_less, savings
 from caddis.lab.simulators.overlay_results import Mean

@@ -16,10 +16,19 @@ from rich.console import Console
 from caddis.cli.lab.runs import FIGURES, RUNS, RunFolder, finite, require_matplotlib
 from caddis.cli.lab.tables import show_figure
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count
-from caddis.lab.figures.experiments import Key, Run, Task, keys, whole
-from caddis.lab.figures.figures import Figure
-from caddis.lab.figures.results import Values, by_measure, cells, write_figures
+from caddis.cli.shell.screen import count
+from caddis.lab.figures.figures import (
+    Figure,
+    Key,
+    Run,
+    Task,
+    Values,
+    by_measure,
+    cells,
+    keys,
+    whole,
+    write_figures,
+)
 from caddis.lab.figures.run_tables import RunTable
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from caddis.cli.match.order import start_spark
 from caddis.cli.shell.java import require_java
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count
+from caddis.cli.shell.screen import count
 from caddis.errors import CaddisError, EnvironmentProblem
 from caddis.lab.figures.run_tables import RunTable
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from rich.console import Console
 
-from caddis.cli.shell.summary import show_titled, text_table
+from caddis.cli.shell.screen import show_titled, text_table
 from caddis.lab.figures.figures import Figure, Line
-from caddis.lab.figures.results import Values, of_line
+from caddis.lab.figures.figures import Values, of_line
 
 NOTHING = "–"
 

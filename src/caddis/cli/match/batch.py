@@ -11,7 +11,7 @@ from rich.console import Console
 from caddis.cli.match.model_summary import ModelSummary, ProblemList
 from caddis.cli.match.order import Order, Prepared, compiled, look_at_events, prepare, start_spark
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count, rate, show_rows
+from caddis.cli.shell.screen import count, rate, show_rows
 from caddis.files.json_lines import naming_bad_lines
 from caddis.files.output import (
     INVALID,

@@ -14,7 +14,7 @@ from caddis.cli.match.models import load_models, naming_the_option, naming_the_o
 from caddis.cli.shell.java import require_java
 from caddis.cli.shell.options import checked_timezone
 from caddis.cli.shell.running import Job, debugging
-from caddis.cli.shell.summary import count
+from caddis.cli.shell.screen import count
 from caddis.errors import EventError, InvalidSubscriptions, ModelError, SubscriptionTableError
 from caddis.files.paths import FileFormat, data_files, existing, format_of, named_format
 
@@ -79,7 +79,8 @@ class Compiled:
 def prepare(order: Order, job: Job) -> Prepared:
     """Check what can be checked, and read the subscriptions."""
     from caddis.files.ddl import parse_schema
-    from caddis.files.subscriptions import open_store, read_subscriptions
+    from caddis.files.subscriptions import read_subscriptions
+    from caddis.spark.store.store import open_store
 
     existing(order.events, EventError)
     existing(order.subscriptions, SubscriptionTableError)

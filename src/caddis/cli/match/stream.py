@@ -17,7 +17,7 @@ from rich.console import Console
 from caddis.cli.match.model_summary import ModelSummary, ProblemList
 from caddis.cli.match.order import Order, Prepared, compiled, look_at_events, prepare, start_spark
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count, rate, show_rows
+from caddis.cli.shell.screen import count, rate, show_rows
 from caddis.errors import EventError
 from caddis.files.json_lines import naming_bad_lines
 from caddis.files.output import CHECKPOINT, INVALID, check_free, forget_checkpoint, write_invalid

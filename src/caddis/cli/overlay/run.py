@@ -13,7 +13,7 @@ from caddis.cli.overlay.order import OverlayOrder, PreparedOverlay, prepare_over
 from caddis.cli.overlay.summary import OverlaySummary
 from caddis.cli.shell.java import require_java
 from caddis.cli.shell.running import Job, debugging
-from caddis.cli.shell.summary import count
+from caddis.cli.shell.screen import count
 from caddis.files.json_lines import naming_bad_lines
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from caddis.cli.shell.summary import count, text_table
+from caddis.cli.shell.screen import count, text_table
 
 if TYPE_CHECKING:
     from caddis.spark.overlay.running import BrokerReport

@@ -18,7 +18,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from caddis.cli.sealed.demo_attacks import with_attacks
 from caddis.cli.sealed.demo_parties import (
     PUBLISHERS,
     REVOKED,
@@ -31,7 +30,7 @@ from caddis.cli.sealed.demo_parties import (
     make_up,
     settle,
 )
-from caddis.cli.sealed.demo_summary import BrokerTold, DemoSummary, Received, Stolen
+from caddis.cli.sealed.demo_summary import BrokerTold, DemoSummary, Received, Stolen, with_attacks
 from caddis.cli.sealed.opening import OpenOrder, open_events
 from caddis.cli.sealed.publishing import EventOrder, seal_events
 from caddis.cli.sealed.subscribing import SubscriptionOrder, seal_subscriptions

@@ -1,4 +1,7 @@
-"""How `caddis sealed demo` tells its end: who received what, what was refused, what it took."""
+"""What somebody between publishers and broker may try: forged copies of sealed events.
+
+How `caddis sealed demo` tells its end: who received what, what was refused, what it took.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,35 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from rich.console import Console
 from rich.text import Text
 
-from caddis.cli.sealed.demo_attacks import ATTACKS
 from caddis.cli.sealed.files import reason
-from caddis.cli.shell.summary import short, show_rows, show_titled, text_table
+from caddis.cli.shell.screen import short, show_rows, show_titled, text_table
+
+ATTACKS = {
+    "TamperedEvent": "a copy whose payload was changed",
+    "UnknownPublisher": "a copy under another name",
+    "TruncatedEvent": "a copy that was cut short",
+    "ReplayedEvent": "the same event once more",
+}
+"""By the error that each is refused with."""
+
+STRANGER = "mallory"
+
+
+def with_attacks(sealed: pa.Table) -> pa.Table:
+    """The sealed events, and behind them the attacks on the first of them."""
+    [victim] = sealed.slice(0, 1).to_pylist()
+    payload = bytes([*victim["payload"][:-1], victim["payload"][-1] ^ 1])
+    attacks = [
+        {**victim, "payload": payload},
+        {**victim, "publisher": STRANGER},
+        {**victim, "signature": victim["signature"][:10]},
+        victim,
+    ]
+    return pa.concat_tables([sealed, pa.Table.from_pylist(attacks, sealed.schema)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from caddis.cli.match.order import start_spark
 from caddis.cli.sealed.files import check_id_types, reason, sealed_event_files
 from caddis.cli.shell.java import require_java
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count, rate, short, show_rows
+from caddis.cli.shell.screen import count, rate, short, show_rows
 from caddis.errors import SubscriptionTableError
 from caddis.files.output import (
     INVALID,

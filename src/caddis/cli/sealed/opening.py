@@ -22,7 +22,7 @@ from caddis.cli.sealed.files import check_free, check_named, reason, sealed_batc
 from caddis.cli.sealed.found import found_events
 from caddis.cli.sealed.keys import one_topic, read_ring
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count, show_rows
+from caddis.cli.shell.screen import count, show_rows
 from caddis.errors import EventError, SubscriptionTableError
 from caddis.files.paths import existing
 from caddis.files.subscriptions import read_subscriptions

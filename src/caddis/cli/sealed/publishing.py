@@ -15,7 +15,7 @@ from rich.console import Console
 from caddis.cli.sealed.files import check_free, check_parquet_named, new_file
 from caddis.cli.sealed.keys import one_topic, read_ring
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count, rate, show_rows
+from caddis.cli.shell.screen import count, rate, show_rows
 from caddis.errors import EventError
 from caddis.files.paths import FileFormat, existing, format_of
 from caddis.files.samples import event_batches

@@ -18,7 +18,7 @@ from rich.console import Console
 from caddis.cli.sealed.files import check_free, check_named, write_table
 from caddis.cli.sealed.keys import one_topic, read_ring
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count, show_rows
+from caddis.cli.shell.screen import count, show_rows
 from caddis.errors import SubscriptionError, SubscriptionTableError
 from caddis.files.paths import existing
 from caddis.files.subscriptions import read_subscriptions

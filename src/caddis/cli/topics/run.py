@@ -14,7 +14,7 @@ from pyarrow import csv
 from caddis.arrays import Int32s, Int64s
 from caddis.cli.match.order import start_spark
 from caddis.cli.shell.running import Job
-from caddis.cli.shell.summary import count
+from caddis.cli.shell.screen import count
 from caddis.cli.topics.order import CURVE, CURVE_PLOT, FILTERING_PLOT, MAP, VERSIONED, ClusterOrder
 from caddis.cli.topics.summary import ClusterSummary
 from caddis.errors import TopicError

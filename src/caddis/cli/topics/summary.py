@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from caddis.arrays import Int64s
-from caddis.cli.shell.summary import count, show_rows, show_titled, text_table
+from caddis.cli.shell.screen import count, show_rows, show_titled, text_table
 from caddis.cli.topics.order import ClusterOrder
 from caddis.lab.figures.topic_plots import CurvePoint
 

@@ -17,7 +17,7 @@ from caddis.lab.bloom_prefiltering.workload import (
     event_elements,
     size_of,
 )
-from caddis.lab.figures.experiments import Measured
+from caddis.lab.figures.figures import Measured
 from caddis.lab.workloads.zipf import EQUALITY, zipf_event_codes, zipf_predicates
 from caddis.lab.yardsticks.baselines import CountingMatcher
 from caddis.sealed.prefilter.prefilter import Prefilter

@@ -16,7 +16,7 @@ import pyarrow as pa
 from caddis.errors import ConfidentialError
 from caddis.lab.bloom_prefiltering.runs import Case, Draw, Setup
 from caddis.lab.bloom_prefiltering.workload import RATE, SCHEMA, TOPIC, VALUES
-from caddis.lab.figures.experiments import Measured
+from caddis.lab.figures.figures import Measured
 from caddis.lab.workloads.named import zipf_events, zipf_subscriptions
 from caddis.lab.workloads.zipf import ZIPF_SCHEMA
 from caddis.matching import Matcher

@@ -20,7 +20,7 @@ from caddis.arrays import Bools, Floats, Int32s
 from caddis.bloom import false_positive_rate
 from caddis.lab.bloom_prefiltering.runs import Case, Draw, Setup
 from caddis.lab.bloom_prefiltering.workload import FIRST_PRESENCE, Elements, event_elements
-from caddis.lab.figures.experiments import Measured
+from caddis.lab.figures.figures import Measured
 from caddis.lab.workloads.zipf import zipf_event_codes
 from caddis.sealed.design import MOST_HASHES, WORD
 from caddis.sealed.keys.secrets import places_of

@@ -21,7 +21,7 @@ from caddis.lab.bloom_prefiltering.workload import (
     size_of,
     sparse_size,
 )
-from caddis.lab.figures.experiments import Measured
+from caddis.lab.figures.figures import Measured
 from caddis.lab.workloads.zipf import zipf_event_codes, zipf_predicates
 from caddis.sealed.prefilter.filters import included
 from caddis.sealed.prefilter.paper_lists import PaperLists

@@ -36,7 +36,7 @@ from caddis.sealed.clauses.clauses import MOST_CLAUSES
 from caddis.sealed.design import WORD, filter_size
 from caddis.sealed.keys.secrets import KeyedHashing, places_of
 from caddis.sealed.prefilter.filters import filters_from
-from caddis.sealed.values.keys import canonical
+from caddis.sealed.values.hashed import canonical
 
 TOPIC = "zipf"
 SCHEMA = pa.schema(list(ZIPF_SCHEMA)[1:])

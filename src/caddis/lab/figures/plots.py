@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caddis.lab.figures.figures import Figure, Line
-from caddis.lab.figures.results import Cell, Values, of_line
+from caddis.lab.figures.figures import Cell, Figure, Line, Values, of_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

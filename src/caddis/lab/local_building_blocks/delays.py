@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from caddis.arrays import Int64s
-from caddis.lab.figures.experiments import Measured
+from caddis.lab.figures.figures import Measured
 from caddis.lab.local_building_blocks.runs import Setup
 from caddis.lab.local_building_blocks.votes import SECOND, check_outcome, quiet, tree_of
 from caddis.lab.simulators.tree import Delay, TreeSimulator, a_while

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caddis.lab.figures.experiments import Measured
+from caddis.lab.figures.figures import Measured
 from caddis.lab.local_building_blocks.runs import Setup
 from caddis.topics.majority.false_positives import (
     aggregation_bound,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from caddis.errors import TopicError
-from caddis.lab.figures.experiments import Run
+from caddis.lab.figures.figures import Run
 from caddis.lab.figures.run_tables import RunTable
 from caddis.topics.clustering.interests import Interests
 

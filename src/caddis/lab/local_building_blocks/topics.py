@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Int32s, Int64s
-from caddis.lab.figures.experiments import Measured
+from caddis.lab.figures.figures import Measured
 from caddis.lab.local_building_blocks.clusterings import (
     adopt_all,
     agglomerative,

@@ -13,7 +13,7 @@ import numpy as np
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.figures.experiments import Measured
+from caddis.lab.figures.figures import Measured
 from caddis.lab.local_building_blocks.runs import Setup
 from caddis.lab.simulators.trees import complete_binary_tree, random_binary_tree
 from caddis.lab.simulators.vote_rounds import (

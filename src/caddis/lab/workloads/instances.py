@@ -1,59 +1,19 @@
 """Instances of the shared-filter ordering problem, drawn from a generator that is passed in.
 
-An instance is what an ordering policy sees before the first model runs: what each model costs,
-which concepts it answers, how often each concept is true, and the clauses that wait for answers.
-To run a model is to know all of its concepts, paid once. A link is satisfied as soon as one of
-its clauses is all true, and needs no further answer then; it fails once every one of its clauses
-is contradicted. The workloads are those of section V of "Adaptive Filtering of Visual Content in
+The workloads are those of section V of "Adaptive Filtering of Visual Content in
 Distributed Publish/Subscribe Systems"; the small ones are for comparison with the exact optimum.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from caddis.arrays import Bools, Floats, Int32s
-
-Clause = tuple[int, tuple[int, ...]]
-"""(link, literals); a literal is 2·concept + negated: 2c asks that c is true, 2c+1 that it is
-false. Literals are sorted and name a concept at most once."""
+from caddis.arrays import Bools, Floats
+from caddis.ordering.certificate.instance import Clause, Instance
 
 Popularity = Literal["zipf", "uniform"]
 Range = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Instance:
-    """One ordering problem; two instances are equal only if they are the same object.
-
-    costs[m]: of model m. answered_by[c]: the model that answers concept c; several concepts may
-    share one. selectivity[c]: the chance that c is true, whatever the other concepts are.
-
-    >>> sunny_beach = Instance(
-    ...     costs=np.array([12.0, 16.0]),
-    ...     answered_by=np.array([0, 1], dtype=np.int32),
-    ...     selectivity=np.array([0.25, 0.1]),
-    ...     clauses=((0, (0, 2)), (1, (3,))),
-    ...     links=2,
-    ... )
-    >>> sunny_beach.models, sunny_beach.concepts
-    (2, 2)
-    """
-
-    costs: Floats
-    answered_by: Int32s
-    selectivity: Floats
-    clauses: tuple[Clause, ...]
-    links: int
-
-    @property
-    def models(self) -> int:
-        return len(self.costs)
-
-    @property
-    def concepts(self) -> int:
-        return len(self.answered_by)
 
 
 def paper_workload(

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Floats, Int32s
-from caddis.lab.workloads.instances import Instance, outcomes
+from caddis.lab.workloads.instances import outcomes
 from caddis.language import Clause, Column, Concept, Vocabulary, parse_all
-from caddis.overlay.forwarding.beliefs import Beliefs
+from caddis.ordering.certificate.instance import Instance
+from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.topology.tree import Topology
 
 SCHEMA = pa.schema([("photo", pa.string())])

@@ -12,7 +12,7 @@ for policies that scale.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 
-from caddis.lab.workloads.instances import Clause, Instance
+from caddis.ordering.certificate.instance import Clause, Instance
 
 Known = Mapping[int, bool]
 """Answers so far, by concept."""
@@ -31,7 +31,7 @@ def undecided(instance: Instance, known: Known) -> tuple[Clause, ...]:
     left satisfies its link, and all clauses of that link leave.
 
     >>> import numpy as np
-    >>> from caddis.lab.workloads.instances import Instance
+    >>> from caddis.ordering.certificate import Instance
     >>> two_links = Instance(
     ...     costs=np.ones(3),
     ...     answered_by=np.arange(3, dtype=np.int32),

@@ -11,15 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Floats, Int32s
-from caddis.lab.workloads.instances import Instance
 from caddis.language import Column, Concept
 from caddis.models import NO, YES, Marks
+from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.deciding import unshared
 from caddis.ordering.demand import Demand
-from caddis.ordering.graph import Graphs
-from caddis.ordering.plan import Plan
+from caddis.ordering.graph import Graphs, Plan
+from caddis.ordering.planning import concepts_of, decide
 from caddis.ordering.policies import Policy
-from caddis.ordering.rounds import concepts_of, decide
-from caddis.ordering.unshared import unshared
 
 
 def demand_of(instance: Instance) -> Demand:

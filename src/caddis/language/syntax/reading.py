@@ -18,6 +18,7 @@ from caddis.language.columns import (
     Column,
     Columns,
     UnknownColumn,
+    Vocabulary,
     is_comparable,
     is_text,
     sql_type,
@@ -32,7 +33,6 @@ from caddis.language.syntax.refusals import (
 )
 from caddis.language.syntax.shapes import CONCEPT_STAND_IN, TEXT_KINDS, Shape
 from caddis.language.syntax.tree import Atom, Operand, Slot, Test
-from caddis.language.vocabulary import Vocabulary
 
 SUPPORTED = (
     "= <> < <= > >= <=>, BETWEEN, IN, LIKE, ILIKE, RLIKE, IS NULL, array_contains, "

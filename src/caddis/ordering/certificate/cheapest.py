@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from caddis.arrays import Bools, Floats, Int32s, Int64s
-from caddis.lab.workloads.instances import Instance
+from caddis.ordering.certificate.instance import Instance
 
 Requirement = frozenset[int]
 """Alternatives, each the models of one way to meet it: bit m is model m."""

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Floats, Int32s
-from caddis.lab.workloads.instances import Instance
 from caddis.models import UNKNOWN, YES, Asker, Marks
 from caddis.ordering import Executor
 from caddis.ordering.certificate.cheapest import certificate
+from caddis.ordering.certificate.instance import Instance
 from caddis.ordering.deciding import BatchRun
 from caddis.ordering.explaining import CandidateClause, candidate_clauses
 from caddis.ordering.policies import RunAll

@@ -1,4 +1,8 @@
-"""A publication routing graph, ready for one event after the other.
+"""What all brokers of an overlay agree on: the concepts, who answers them, and at what cost.
+
+Concepts and models have the same numbers everywhere, so that marks travel as they are.
+
+A publication routing graph, ready for one event after the other.
 
 The arrays are in the numbers that all brokers share. Where no predicate tests anything, every pair
 is a candidate of every event, and nothing is looked up.
@@ -6,16 +10,52 @@ is a candidate of every event, and nothing is looked up.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from caddis.arrays import Int32s
+from caddis.arrays import Floats, Int32s
 from caddis.errors import OverlayError
+from caddis.language import Concept
 from caddis.ordering import Demand
-from caddis.overlay.forwarding.beliefs import Beliefs
+from caddis.ordering.kernels.layout import PlanArrays
 from caddis.overlay.forwarding.routes import routes_of
 from caddis.overlay.forwarding.traffic import Event
 from caddis.overlay.messages import Link
 from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """Concepts by number, and what is believed of their models."""
+
+    concepts: tuple[Concept, ...]
+    plan: PlanArrays
+
+    @classmethod
+    def of(
+        cls,
+        concepts: tuple[Concept, ...],
+        costs: Floats,
+        selectivity: Floats,
+        answered_by: Int32s | None = None,
+    ) -> Beliefs:
+        """From what each model costs, how often each concept is true, and which model tells.
+
+        answered_by: by concept; each has a model of its own by default.
+        """
+        own = np.arange(len(concepts)) if answered_by is None else answered_by
+        chances = np.stack([selectivity, 1 - selectivity], axis=1).ravel()
+        arrays = costs.astype(np.float64), chances.astype(np.float64), own.astype(np.int32)
+        return cls(concepts, PlanArrays(*arrays))
+
+    def answers_of(self) -> tuple[tuple[int, ...], ...]:
+        """By model: the concepts that it answers."""
+        answered_by = self.plan.answered_by
+        return tuple(
+            tuple(np.flatnonzero(answered_by == model).tolist())
+            for model in range(len(self.plan.costs))
+        )
 
 
 class CompiledGraph:

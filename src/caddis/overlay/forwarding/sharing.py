@@ -24,10 +24,9 @@ import numpy as np
 from caddis.arrays import Bools, Bytes, Int32s
 from caddis.models import UNASKED, YES
 from caddis.ordering.kernels.layout import NONE
-from caddis.overlay.forwarding.beliefs import Beliefs
-from caddis.overlay.forwarding.compiled_graph import CompiledGraph
+from caddis.overlay.forwarding.compiled_graph import Beliefs, CompiledGraph
 from caddis.overlay.forwarding.policies import Forwarding, Sharing
-from caddis.overlay.forwarding.route_kernels import next_model
+from caddis.overlay.forwarding.routes import next_model
 from caddis.overlay.forwarding.sharing_kernels import URGENT, Shares, share
 from caddis.overlay.forwarding.traffic import CLOCK, Learnt, Notification, Publish, Wake
 from caddis.overlay.forwarding.visits import NOBODY, Sent, Visit

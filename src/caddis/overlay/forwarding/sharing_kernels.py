@@ -15,14 +15,14 @@ from numba import njit
 from caddis.arrays import Bools, Bytes, Floats, Int32s
 from caddis.models import UNASKED, Marks
 from caddis.ordering.kernels.layout import NONE, PlanArrays
-from caddis.overlay.forwarding.route_kernels import (
+from caddis.overlay.forwarding.routes import (
     REACHED,
+    Routes,
     cheapest,
     extended_gains,
     left_of,
     settle,
 )
-from caddis.overlay.forwarding.routes import Routes
 
 SPARED, PATIENT, URGENT = range(3)
 """What news is to an heir: nothing, something, or what may satisfy a link of it."""

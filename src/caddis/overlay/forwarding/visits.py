@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from caddis.ordering.kernels.layout import NONE
-from caddis.overlay.forwarding.beliefs import Beliefs
-from caddis.overlay.forwarding.compiled_graph import CompiledGraph
+from caddis.overlay.forwarding.compiled_graph import Beliefs, CompiledGraph
 from caddis.overlay.forwarding.policies import Forwarding
-from caddis.overlay.forwarding.route_kernels import REACHED, SERVED, advance, reach_candidates
+from caddis.overlay.forwarding.routes import REACHED, SERVED, advance, reach_candidates
 from caddis.overlay.forwarding.traffic import Inside, Learnt, Message, Notification, Publish
 from caddis.overlay.messages import Link, Neighbour
 

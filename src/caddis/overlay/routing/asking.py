@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 from caddis.language.predicates import Clause
 from caddis.overlay.messages import Control, Link, Neighbour, Subscribe, Unsubscribe
-from caddis.overlay.routing.cover import Change, Cover, EveryClause
-from caddis.overlay.routing.covering import overlap
+from caddis.overlay.routing.covering import Change, Cover, EveryClause, overlap
 from caddis.overlay.routing.tables import Entry, Identity, Table
 
 Part = tuple[Link, Identity, int]

@@ -29,9 +29,8 @@ from caddis.overlay.messages import (
     Unadvertise,
     Unsubscribe,
 )
-from caddis.overlay.routing.advertisements import Advertisements
 from caddis.overlay.routing.asking import Asking
-from caddis.overlay.routing.tables import Entry, Identity, Read, Table
+from caddis.overlay.routing.tables import Advertisements, Entry, Identity, Read, Table
 
 
 class Routing:

@@ -16,9 +16,8 @@ from caddis.sealed.clauses.subscriptions import ClauseBlock
 from caddis.sealed.design import TopicDesign
 from caddis.sealed.keys.secrets import DIGEST_BYTES, MatchingKey, Randomness, cells_of, tokens_of
 from caddis.sealed.values.aspe import Transform
-from caddis.sealed.values.coordinates import Coordinates
+from caddis.sealed.values.coordinates import Coordinates, orders_of
 from caddis.sealed.values.hashed import Hashed, HashedValues, filters_of, sorted_tokens
-from caddis.sealed.values.ordered import orders_of
 
 
 class ClauseSealing:

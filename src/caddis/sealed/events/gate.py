@@ -35,8 +35,15 @@ from caddis.errors import (
     WrongEpoch,
 )
 from caddis.sealed.events.replays import ReplayMemory, Stream
-from caddis.sealed.events.rows import NUMBER_BYTES, SealedRow, UnreadableRow, sealed_rows, shown
-from caddis.sealed.events.wire import Header, signed_bytes
+from caddis.sealed.events.wire import (
+    NUMBER_BYTES,
+    Header,
+    SealedRow,
+    UnreadableRow,
+    sealed_rows,
+    shown,
+    signed_bytes,
+)
 from caddis.sealed.keys.directory import Directory
 from caddis.sealed.keys.entitlements import FIRST_EPOCH, Span, as_text, covers
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from caddis.errors import EventError, TamperedEvent
 from caddis.language.columns import is_array, sql_type
 from caddis.sealed.design import TopicDesign
-from caddis.sealed.lossless_casts import cast_losslessly
+from caddis.sealed.plain_types import cast_losslessly
 
 MOST_BYTES = 64 << 20
 MESSAGE_HEADER, BATCH_COMPRESSION = 2, 3

@@ -17,10 +17,16 @@ from caddis.sealed.design import SealedColumn, TopicDesign
 from caddis.sealed.keys.secrets import MatchingKey, Randomness, cells_of, tokens_of
 from caddis.sealed.prefilter.wire import encode
 from caddis.sealed.values.aspe import Transform
-from caddis.sealed.values.coordinates import Coordinates
-from caddis.sealed.values.hashed import Hashed, HashedValues, filters_of, sorted_tokens
-from caddis.sealed.values.keys import DistinctValues, distinct_values, present_rows
-from caddis.sealed.values.ordered import orders_of
+from caddis.sealed.values.coordinates import Coordinates, orders_of
+from caddis.sealed.values.hashed import (
+    DistinctValues,
+    Hashed,
+    HashedValues,
+    distinct_values,
+    filters_of,
+    present_rows,
+    sorted_tokens,
+)
 
 Routing = tuple[bytes, bytes, bytes]
 """Filter, tokens and point of an event."""

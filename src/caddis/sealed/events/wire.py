@@ -12,13 +12,21 @@
 
 The payload is bound to everything but the signature: its associated data are the header and the
 hash of what brokers compare.
+
+The rows of a batch of sealed events, read with care: anybody may have written them.
+
+A column that is missing, or has another type, is a mistake of the whole batch. What is wrong with
+one row (nulls, bytes that are no text, parts that are too short) concerns that row alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from caddis.errors import EventError
@@ -82,3 +90,149 @@ def signed_bytes(header: Header, routing: tuple[bytes, bytes, bytes], payload: b
     """What the publisher's signature covers."""
     parts = b"".join(map(framed, (*routing, payload)))
     return b"caddis event 1" + header.as_bytes() + sha256(parts).digest()
+
+
+TEXTS = ("topic", "publisher")
+WHOLES = ("epoch", "run", "number")
+PARTS = ("filter", "tokens", "point", "payload", "signature")
+NUMBER_BYTES = 8
+LONGEST = 60
+
+Value = TypeVar("Value", str, int, bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRow:
+    """A row with all its parts; routing: filter, tokens and point."""
+
+    header: Header
+    routing: tuple[bytes, bytes, bytes]
+    payload: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableRow:
+    """A row that lacks something; its id, if it has one."""
+
+    event_id: str | int | None
+    publisher: str | None
+    problem: str
+
+
+class _Unreadable(Exception):
+    """What is wrong with a row."""
+
+
+def sealed_rows(batch: pa.RecordBatch) -> Iterator[SealedRow | UnreadableRow]:
+    """Row by row, in order."""
+    columns = _columns(batch)
+    for values in zip(*columns.values(), strict=True):
+        row = dict(zip(columns, values, strict=True))
+        try:
+            yield _read(row)
+        except _Unreadable as problem:
+            yield UnreadableRow(_or_none(_event_id, row), _or_none(_publisher, row), str(problem))
+
+
+def shown(value: object) -> str:
+    """A value that anybody may have made up, for a message.
+
+    >>> shown("a" * 100)
+    "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...'"
+    """
+    if isinstance(value, str) and len(value) > LONGEST:
+        value = value[:LONGEST] + "..."
+    return repr(value)
+
+
+def _columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
+    """By name, the values of each column; texts as bytes, as they may be no texts at all."""
+    names = batch.schema.names
+    missing = [name for name in sealed_schema(pa.string()).names if names.count(name) != 1]
+    if missing:
+        raise EventError(f"sealed events have one column {missing[0]!r}; there are: {names}")
+    kinds: dict[str, Callable[[pa.DataType], bool]] = {
+        "event_id": lambda type_: _is_text(type_) or pa.types.is_integer(type_),
+        **dict.fromkeys(TEXTS, _is_text),
+        **dict.fromkeys(WHOLES, pa.types.is_integer),
+        **dict.fromkeys(PARTS, _is_binary),
+    }
+    found = {}
+    for name, is_right in kinds.items():
+        column = batch.column(names.index(name))
+        if not is_right(column.type):
+            raise EventError(f"the column {name!r} of sealed events cannot be {column.type}")
+        text = _is_text(column.type)
+        found[name] = column.cast(pa.large_binary()).to_pylist() if text else column.to_pylist()
+    return found
+
+
+def _read(row: dict[str, object]) -> SealedRow:
+    epoch, run, number = (_whole(row, name) for name in WHOLES)
+    header = Header(_event_id(row), _text(row, "topic"), epoch, _publisher(row), run, number)
+    filter_, tokens, point, payload, signature = (_present(row, name, bytes) for name in PARTS)
+    if not filter_:
+        raise _Unreadable("its filter is empty")
+    if len(tokens) % NUMBER_BYTES:
+        raise _Unreadable(f"its tokens have {len(tokens)} bytes, no multiple of {NUMBER_BYTES}")
+    if len(point) % NUMBER_BYTES or not np.isfinite(np.frombuffer(point, "<f8")).all():
+        raise _Unreadable("its point is not made of finite numbers of 8 bytes")
+    least = NONCE_BYTES + TAG_BYTES
+    if len(payload) < least:
+        raise _Unreadable(f"its payload has {len(payload)} bytes; it has {least} at least")
+    if len(signature) != SIGNATURE_BYTES:
+        raise _Unreadable(f"its signature has {len(signature)} bytes, not {SIGNATURE_BYTES}")
+    return SealedRow(header, (filter_, tokens, point), payload, signature)
+
+
+def _present(row: dict[str, object], name: str, type_: type[Value]) -> Value:
+    value = row[name]
+    if not isinstance(value, type_):
+        raise _Unreadable(f"its {name} is missing")
+    return value
+
+
+def _whole(row: dict[str, object], name: str) -> int:
+    value = _present(row, name, int)
+    if not 0 <= value < 2**63:
+        raise _Unreadable(f"its {name} is {value}; it is a BIGINT from 0 on")
+    return value
+
+
+def _text(row: dict[str, object], name: str) -> str:
+    try:
+        return _present(row, name, bytes).decode()
+    except UnicodeDecodeError:
+        raise _Unreadable(f"its {name} is no UTF-8 text") from None
+
+
+def _publisher(row: dict[str, object]) -> str:
+    return _text(row, "publisher")
+
+
+def _event_id(row: dict[str, object]) -> str | int:
+    value = row["event_id"]
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise _Unreadable(f"its event_id is {value}; it is a BIGINT or a STRING")
+        return value
+    return _text(row, "event_id")
+
+
+Read = TypeVar("Read")
+
+
+def _or_none(read: Callable[[dict[str, object]], Read], row: dict[str, object]) -> Read | None:
+    try:
+        return read(row)
+    except _Unreadable:
+        return None
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def _is_binary(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(type_) or pa.types.is_large_binary(type_))

@@ -28,13 +28,22 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from caddis.errors import AccessError
 from caddis.sealed.design import TopicDesign
-from caddis.sealed.keys.bundles import Bundle, Material, Package
 from caddis.sealed.keys.directory import Directory, PublisherEntry, TopicEntry
 from caddis.sealed.keys.documents import KEY_BYTES, checked_name, fingerprint
-from caddis.sealed.keys.entitlements import FIRST_EPOCH, ROLES, Role, Spans, ended, is_open, opened
+from caddis.sealed.keys.entitlements import (
+    FIRST_EPOCH,
+    ROLES,
+    Purpose,
+    Role,
+    Spans,
+    ended,
+    is_open,
+    opened,
+    wrapped,
+)
 from caddis.sealed.keys.identities import PublicIdentity
+from caddis.sealed.keys.rings import Bundle, Material, Package
 from caddis.sealed.keys.secrets import SECRET_BYTES, ContentKey, MatchingKey, Randomness
-from caddis.sealed.keys.wrapping import Purpose, wrapped
 
 LISTED = 10
 

@@ -21,13 +21,14 @@ from caddis.sealed.keys.documents import (
     checked_name,
     document,
     fingerprint,
+    is_weak_receiving_key,
+    is_weak_verifying_key,
     opened_document,
     sealed_document,
     signed_document,
     verified_document,
 )
 from caddis.sealed.keys.files import read_public, read_secret, write_public, write_secret
-from caddis.sealed.keys.public_keys import is_weak_receiving_key, is_weak_verifying_key
 from caddis.sealed.keys.secrets import Randomness
 
 IDENTITY = "identity"

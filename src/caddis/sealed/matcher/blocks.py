@@ -1,19 +1,122 @@
-"""Blocks of sealed clauses on their way into a matcher: unpacked, looked through, parted."""
+"""Which sizes sealed clauses may have, for a broker whom anybody may send some.
+
+All filters of a topic have as many bits, and all points as many coordinates: the directory says how
+many. Clauses of other sizes can match nothing that was sealed with the topic's keys, but each size
+more would have to be compared with every event. So without a directory, too, there is one size a
+topic and epoch, that of most subscriptions. A single one has one vote, however many clauses or
+sizes it brings; who can send more subscriptions than all others is stopped by a directory alone.
+
+Blocks of sealed clauses on their way into a matcher: unpacked, looked through, parted.
+
+Sealed clauses as the brokers of an overlay know them: equalities with an opaque value.
+
+    sealed:AAEC...  ─▶  sealed = X'...'  for each sealed clause of the text
+
+Routing tables, covering and advertisements look at no more than that: two clauses of the same bytes
+cover each other, and no others do. `SealedMatcher.from_clauses` takes the bytes out again.
+
+Who may subscribe at a broker is up to the transport: a stranger who may gets every event for the
+text TRUE, as it would for a filter that is empty. All that it gets is sealed, and it can open none.
+Nor can a broker tell which clauses an event should reach: who holds a topic's matching key, as each
+of its publishers does, can make an event that reaches everybody on the topic.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Int64s, Words
-from caddis.errors import SubscriptionTableError
+from caddis.arrays import Bools, Int32s, Int64s, Words
+from caddis.errors import ConfidentialError, SubscriptionError, SubscriptionTableError
+from caddis.language import Clause, ClauseTable, Column, InValues, ValueSet
 from caddis.language.columns import is_text, sql_type
-from caddis.sealed.clauses.subscriptions import ClauseBlock, unpack_all
+from caddis.sealed.clauses.subscriptions import ClauseBlock, pack, unpack_all
+from caddis.sealed.design import MOST_BITS, WORD
 from caddis.sealed.keys.directory import Directory
 from caddis.sealed.matcher.event_parts import by_key, checked, members_of, parts_of
-from caddis.sealed.matcher.sizes import own_problems, size_of, unfit_blocks
+from caddis.sealed.values.aspe import norms, query_lengths
+
+Size = tuple[int, int]
+"""The bits of a filter and the dimensions of a point."""
+
+SEVERAL_SIZES = "the sealed subscription has parts of several sizes for one topic and epoch"
+LENGTH = "a vector of the sealed subscription is shorter or longer than any that is sealed"
+
+
+def size_of(block: ClauseBlock) -> Size:
+    """What a block has in common with the events that it may match."""
+    return WORD * block.filters.shape[1], block.vectors.shape[1]
+
+
+def own_problems(blocks: Sequence[ClauseBlock]) -> dict[int, str]:
+    """By subscription: what nobody can have sealed, whatever the topic's sizes are."""
+    problems: dict[int, str] = {}
+    seen: dict[tuple[str, int], set[int]] = {}
+    for block in blocks:
+        owners = set(block.owner.tolist())
+        before = seen.setdefault((block.topic, block.epoch), set())
+        problems |= dict.fromkeys(owners & before, SEVERAL_SIZES)
+        before |= owners
+        bits, _ = size_of(block)
+        if bits > MOST_BITS:
+            too_large = f"the filters of the sealed subscription have {bits} bits, not {MOST_BITS}"
+            problems |= dict.fromkeys(owners, f"{too_large} at most")
+        problems |= dict.fromkeys(_with_odd_vectors(block), LENGTH)
+    return problems
+
+
+def unfit_blocks(
+    blocks: Sequence[ClauseBlock], voters: Sequence[Int32s], directory: Directory | None
+) -> dict[int, str]:
+    """By number of a block: why its size is not that of its topic.
+
+    voters: by block, who stands for its size; each of them once.
+    """
+    if directory is not None:
+        found = ((number, _misfit(block, directory)) for number, block in enumerate(blocks))
+        return {number: problem for number, problem in found if problem is not None}
+    ranks = [(-len(np.unique(mine)), mine.min(initial=0)) for mine in voters]
+    best: dict[tuple[str, int], int] = {}
+    for number, block in enumerate(blocks):
+        rival = best.setdefault((block.topic, block.epoch), number)
+        if ranks[number] < ranks[rival]:
+            best[block.topic, block.epoch] = number
+    return {
+        number: _told(block, size_of(blocks[best[block.topic, block.epoch]]))
+        for number, block in enumerate(blocks)
+        if best[block.topic, block.epoch] != number
+    }
+
+
+def _misfit(block: ClauseBlock, directory: Directory) -> str | None:
+    topic = directory.topics.get(block.topic)
+    if topic is None:
+        return f"the directory has no topic {block.topic[:60]!r}"
+    right = topic.outline.bits, topic.outline.dimensions
+    return None if size_of(block) == right else _told(block, right)
+
+
+def _told(block: ClauseBlock, right: Size) -> str:
+    bits, dimensions = size_of(block)
+    return (
+        f"the sealed subscription has {bits} bits and {dimensions} dimensions; those of "
+        f"{block.topic[:60]!r} have {right[0]} and {right[1]}"
+    )
+
+
+def _with_odd_vectors(block: ClauseBlock) -> set[int]:
+    """The owners of vectors that no transform gives."""
+    least, most = query_lengths(block.vectors.shape[1])
+    lengths = norms(block.vectors)
+    odd: Bools = ~((least <= lengths) & (lengths <= most))
+    if not odd.any():
+        return set()
+    clauses = np.repeat(np.arange(len(block)), np.diff(block.vector_starts))
+    return set(block.owner[clauses[odd]].tolist())
+
 
 Sizes = tuple[str, int, int, int]
 """Topic and epoch, the bits of a filter and the dimensions of a point."""
@@ -96,3 +199,68 @@ def chosen_clauses(block: ClauseBlock, chosen: Int64s) -> ClauseBlock:
         vector_starts,
         block.vectors[vectors],
     )
+
+
+SEALED = Column(("sealed",), pa.binary())
+EVERYTHING = "TRUE"
+"""What publishers of sealed events advertise: nobody is told what they will publish."""
+
+
+def sealed_clauses_of(where: str) -> tuple[Clause, ...]:
+    """The clauses of a sealed subscription's text; a broker's `read`.
+
+    >>> sealed_clauses_of("TRUE")
+    (Clause(predicates=(), concepts=()),)
+    >>> sealed_clauses_of("city = 'Galway'")
+    Traceback (most recent call last):
+    caddis.errors.SubscriptionError: this subscription is not sealed; sealed texts begin with ...
+    """
+    if where == EVERYTHING:
+        return (Clause(()),)
+    blocks, problems = sound_blocks(pa.array([where], pa.string()))
+    for problem in problems.values():
+        raise SubscriptionError(problem, "")
+    singles = [
+        one
+        for block in blocks
+        for one in pack(replace(block, owner=np.arange(len(block), dtype=np.int32)), len(block))
+    ]
+    return tuple(Clause((InValues(SEALED, ValueSet.points(one)),)) for one in singles)
+
+
+def leading_blocks(
+    clauses: ClauseTable, directory: Directory | None
+) -> list[tuple[ClauseBlock, Int32s]]:
+    """The sealed clauses of a broker's table, each with the link it leads to.
+
+    Those of other sizes than their topic's are left out: see `clause_sizes`.
+    """
+    blocks, problems = sound_blocks(_sealed_bytes(clauses))
+    for problem in problems.values():
+        raise ConfidentialError(f"a broker's clause is no sealed one: {problem}")
+    owners = np.repeat(clauses.owner, np.diff(clauses.starts))
+    order = np.argsort(clauses.members, kind="stable")
+    counts = np.bincount(clauses.members, minlength=len(clauses.predicates))
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    leading: list[tuple[ClauseBlock, Int32s]] = []
+    for block in blocks:
+        places, ends = members_of(starts, block.owner.astype(np.int64))
+        repeated = np.repeat(np.arange(len(block)), np.diff(ends))
+        leading.append((chosen_clauses(block, repeated), owners[order][places]))
+    unfit = unfit_blocks(blocks, [links for _, links in leading], directory)
+    return [one for number, one in enumerate(leading) if number not in unfit]
+
+
+def _sealed_bytes(clauses: ClauseTable) -> pa.Array:
+    """By predicate of a broker's table: the bytes that it stands for."""
+    if len(clauses.starts) > 1 and (clauses.starts[1:] - clauses.starts[:-1]).max() > 1:
+        raise ConfidentialError("a broker's sealed clause is one equality, and nothing beside it")
+    return pa.array([_bytes(one) for one in clauses.predicates], pa.large_binary())
+
+
+def _bytes(predicate: object) -> bytes:
+    if isinstance(predicate, InValues) and predicate.column == SEALED:
+        [low, high] = predicate.values.cuts
+        if len(low) == 3 == len(high) and low[1] == high[1] and isinstance(low[1], bytes):
+            return low[1]
+    raise ConfidentialError("a broker for sealed events was given a clause that is not sealed")

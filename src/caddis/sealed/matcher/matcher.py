@@ -7,13 +7,17 @@
 It has the Matcher's interface. It finds all that the plain Matcher would, and more where a clause
 asks what cannot be tested under seal (LIKE, NOT, IS NULL): the subscriber opens what it gets and
 decides for itself. Nothing here needs a secret.
+
+Compiles the kernels of sealed matching before worker processes start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -27,15 +31,22 @@ from caddis.errors import (
 from caddis.language import ClauseTable, Column
 from caddis.matching import Needs, OnInvalid
 from caddis.matching.subscription_tables import checked_ids, named_errors
+from caddis.sealed.clauses.subscriptions import ClauseBlock, pack
 from caddis.sealed.events.gate import Admission, Gate, Refusal
 from caddis.sealed.keys.directory import Directory
 from caddis.sealed.matcher import storage
-from caddis.sealed.matcher.blocks import sample_filters, sealed_column, sizes_of, usable_blocks
-from caddis.sealed.matcher.broker_clauses import leading_blocks
+from caddis.sealed.matcher.blocks import (
+    leading_blocks,
+    sample_filters,
+    sealed_column,
+    sizes_of,
+    usable_blocks,
+)
 from caddis.sealed.matcher.event_parts import COMPARED, checked
 from caddis.sealed.matcher.groups import ClauseGroup, Sifting
 from caddis.sealed.matcher.matches import SealedCandidates, SealedMatches, SealedMatchReport, joined
 from caddis.sealed.matcher.search import ClauseSearch
+from caddis.sealed.prefilter.wire import encode
 
 __all__ = ["OnRefused", "SealedCandidates", "SealedMatchReport", "SealedMatcher", "SealedMatches"]
 
@@ -227,4 +238,47 @@ def _refusals(problems: Mapping[int, str], batch: pa.RecordBatch) -> tuple[Refus
     return tuple(
         Refusal(row, None if ids is None else ids[row].as_py(), TruncatedEvent(problem))
         for row, problem in problems.items()
+    )
+
+
+DIMENSIONS = 3
+
+
+@cache
+def warm_up() -> None:
+    """Compile the kernels, if this machine has not yet: some seconds once, then milliseconds.
+
+    Workers then find them on disk, instead of each compiling their own.
+    """
+    starts = np.arange(4)
+    tokens = np.array([1, 1, 2], np.uint64)
+    block = ClauseBlock(
+        topic="any",
+        epoch=1,
+        owner=np.array([0, 0, 1], np.int32),
+        filters=np.array([[1], [3], [0]], np.uint64),
+        token_starts=starts,
+        tokens=tokens,
+        vector_starts=starts,
+        vectors=np.ones((3, DIMENSIONS)),
+    )
+    table = pa.table({"subscription_id": [0, 1], "where": pa.array(pack(block, 2), pa.binary())})
+    with TemporaryDirectory() as folder:
+        SealedMatcher.compile(table).save(folder)
+        SealedMatcher.load(folder).match(_events())
+
+
+def _events() -> pa.RecordBatch:
+    filters = encode(np.array([[3], [1]], np.uint64), compressed=False)
+    tokens = np.array([1, 2], "<u8").tobytes()
+    point = np.ones(DIMENSIONS, "<f8").tobytes()
+    data = pa.binary()
+    return pa.record_batch(
+        {
+            "topic": ["any", "any"],
+            "epoch": [1, 1],
+            "filter": pa.array(filters, data),
+            "tokens": pa.array([tokens, tokens], data),
+            "point": pa.array([point, point], data),
+        }
     )

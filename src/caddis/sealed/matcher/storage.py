@@ -26,7 +26,7 @@ from caddis.files.mapped import (
     write_numbers,
 )
 from caddis.sealed.matcher.groups import ClauseGroup
-from caddis.sealed.prefilter.layout import PrefilterArrays
+from caddis.sealed.prefilter.kernels import PrefilterArrays
 from caddis.sealed.prefilter.prefilter import Prefilter
 
 FORMAT = "sealed 1"

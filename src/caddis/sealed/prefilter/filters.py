@@ -17,7 +17,7 @@ import numpy.typing as npt
 from caddis.arrays import Bools, Bytes, Int32s, Int64s, Words
 from caddis.errors import FilterError
 from caddis.sealed.design import MOST_BITS, WORD
-from caddis.sealed.prefilter.filter_kernels import set_places
+from caddis.sealed.prefilter.kernels import set_places
 
 Kind = TypeVar("Kind", bound=np.generic)
 

@@ -1,4 +1,18 @@
-"""Which rows' filters include which clauses' filters: whole batches at a time, bit by bit.
+"""What a prefilter is made of: lists of filters by their rarest place, one behind the other.
+
+A clause with an empty filter is in no list, every other one in one.
+
+    filters   [filter, word]   of the clauses, sorted by their keys: one copy, in the lists' order
+    keys      [filter, key]    places that are set in it, chosen one after the other: the one that
+                               leaves the fewest events of a sample, and so on
+    shared    [filter]         how many first keys are those of the filter before
+    starts    [place]          filters starts[place]:starts[place + 1] have it as their first key
+    clauses   [filter]         whose filter it is
+    default   [n]              the clauses with empty filters, which may match every event
+
+Loops over the words of Bloom filters; each has a plain twin in the tests.
+
+Which rows' filters include which clauses' filters: whole batches at a time, bit by bit.
 
 A block of rows is turned on its side, so that each place of a filter has a bitmap of the rows that
 have it set. The bitmaps of a filter's first places, the rarest, are intersected; few rows are left
@@ -7,12 +21,66 @@ then, and only their words are compared. Each kernel has a twin in plain Python 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
-from caddis.arrays import Int32s, Words
-from caddis.sealed.prefilter.filter_kernels import ONE, enlarged, lowest_place, ones_of
-from caddis.sealed.prefilter.layout import Places, PrefilterArrays
+from caddis.arrays import Bytes, Int32s, Int64s, Words
+
+Places = npt.NDArray[np.uint16]
+
+
+class PrefilterArrays(NamedTuple):
+    """All that a prefilter is made of; see the module."""
+
+    filters: Words
+    keys: Places
+    shared: Bytes
+    starts: Int64s
+    clauses: Int32s
+    default: Int32s
+
+
+ONE = np.uint64(1)
+PAIRS = np.uint64(0x5555555555555555)
+FOURS = np.uint64(0x3333333333333333)
+EIGHTS = np.uint64(0x0F0F0F0F0F0F0F0F)
+SUM = np.uint64(0x0101010101010101)
+
+
+@njit(cache=True, forceinline=True)
+def ones_of(word: np.uint64) -> np.int64:
+    """How many bits are set; the compiler knows this form and makes one instruction of it."""
+    word = word - ((word >> ONE) & PAIRS)
+    word = (word & FOURS) + ((word >> np.uint64(2)) & FOURS)
+    word = (word + (word >> np.uint64(4))) & EIGHTS
+    return np.int64((word * SUM) >> np.uint64(56))
+
+
+@njit(cache=True, forceinline=True)
+def lowest_place(word: np.uint64) -> np.int64:
+    """The place of the lowest bit that is set; 64 if none is."""
+    return np.int64(ones_of(~word & (word - ONE)))
+
+
+@njit(cache=True)
+def set_places(filters: Words, places: Int32s, starts: Int64s) -> None:
+    """Set the places of each row."""
+    for row in range(len(filters)):
+        for i in range(starts[row], starts[row + 1]):
+            place = places[i]
+            filters[row, place >> 6] |= ONE << np.uint64(place & 63)
+
+
+@njit(cache=True)
+def enlarged(pairs: Int32s) -> Int32s:
+    """A copy with twice the room."""
+    larger = np.empty((2 * len(pairs), 2), np.int32)
+    larger[: len(pairs)] = pairs
+    return larger
+
 
 MASKS = (
     np.uint64(0x00000000FFFFFFFF),

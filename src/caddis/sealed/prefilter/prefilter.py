@@ -18,8 +18,14 @@ import numpy as np
 from caddis.arrays import Bytes, Int32s, Words
 from caddis.sealed.design import WORD
 from caddis.sealed.prefilter.filters import check_bits, of_one_size, read_only
-from caddis.sealed.prefilter.kernels import choose_keys, find_pairs, in_row_order, turned
-from caddis.sealed.prefilter.layout import Places, PrefilterArrays
+from caddis.sealed.prefilter.kernels import (
+    Places,
+    PrefilterArrays,
+    choose_keys,
+    find_pairs,
+    in_row_order,
+    turned,
+)
 
 __all__ = ["Candidates", "Prefilter", "PrefilterArrays"]
 

@@ -103,7 +103,7 @@ def sealed_means(
 ) -> Sealed:
     """What the workers are told in, and the directory; a folder only if something is in it."""
     from caddis.sealed.keys.directory import Directory
-    from caddis.sealed.matcher.warming import warm_up
+    from caddis.sealed.matcher.matcher import warm_up
 
     warm_up()
     path = store.path / "sealed" / uuid4().hex

@@ -22,11 +22,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from caddis.errors import EventError
 from caddis.language.columns import is_array
 from caddis.sealed.design import TopicDesign
-from caddis.sealed.keys.bundles import Material
 from caddis.sealed.keys.directory import Directory
 from caddis.sealed.keys.entitlements import Role
 from caddis.sealed.keys.identities import Identity
-from caddis.sealed.keys.rings import KeyRing
+from caddis.sealed.keys.rings import KeyRing, Material
 from caddis.sealed.keys.secrets import MatchingKey, PublisherKeys, SealingKey
 from caddis.sealed.opening import Opener, check_authority
 from caddis.sealed.sealing import EventSealer

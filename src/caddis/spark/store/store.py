@@ -25,6 +25,7 @@ from caddis.errors import (
     SubscriptionError,
     SubscriptionTableError,
 )
+from caddis.files.paths import is_store
 from caddis.language import Concept, Vocabulary
 from caddis.matching import LinkMatcher, OnInvalid
 from caddis.models import Catalogue, Model
@@ -299,3 +300,8 @@ def _places(ids: pa.Array | pa.ChunkedArray, wanted: pa.Array | list[object]) ->
     return np.flatnonzero(
         found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy()
     ).astype(np.int32)
+
+
+def open_store(path: Path) -> SubscriptionStore | None:
+    """The store, if the folder is one."""
+    return SubscriptionStore.open(path) if is_store(path) else None

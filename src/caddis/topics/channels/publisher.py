@@ -15,7 +15,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from caddis.errors import TopicError
-from caddis.topics.channels.map import ChannelMap, checked_topic
+from caddis.topics.channels.map import Alarms, ChannelMap, MapEnds, ServedMaps, checked_topic
 from caddis.topics.channels.messages import (
     CONTROL,
     Ask,
@@ -28,7 +28,6 @@ from caddis.topics.channels.messages import (
     Start,
     Started,
 )
-from caddis.topics.channels.served_maps import Alarms, MapEnds, ServedMaps
 from caddis.topics.links import Link, Sent, Wake
 
 TELLINGS = 3

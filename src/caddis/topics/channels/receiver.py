@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from caddis.errors import TopicError
-from caddis.topics.channels.map import ChannelMap, checked_topics
+from caddis.topics.channels.map import Alarms, ChannelMap, MapEnds, ServedMaps, checked_topics
 from caddis.topics.channels.messages import (
     CONTROL,
     SUBSCRIBER,
@@ -40,9 +40,7 @@ from caddis.topics.channels.messages import (
     Start,
     Started,
 )
-from caddis.topics.channels.served_maps import Alarms, MapEnds, ServedMaps
-from caddis.topics.channels.source import Source
-from caddis.topics.channels.window import Outcome
+from caddis.topics.channels.source import Outcome, Source
 from caddis.topics.links import Link, Sent, Wake
 
 STRAYS = 8

@@ -22,8 +22,8 @@ import numpy as np
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.topics.clustering.excess_kernels import tally
 from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering.kernels import tally
 
 
 class Tallies(NamedTuple):

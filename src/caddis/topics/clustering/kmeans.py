@@ -16,7 +16,7 @@ from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.clustering.excess import channel_rates, checked_channels
 from caddis.topics.clustering.interests import Interests, offsets_of
-from caddis.topics.clustering.kmeans_kernels import Counts, by_topic, hold, place_each, swap_each
+from caddis.topics.clustering.kernels import Counts, by_topic, hold, place_each, swap_each
 
 OVERLAP_ROWS = 1 << 20
 """So many subscribers are counted at a time in single precision, where that is exact."""

@@ -7,6 +7,11 @@
 Announcements come from the root of the tree and go down only, so whoever has a link that leads up
 has the map of the node above it. A link is in order: after the whole map, which it begins with,
 only what changes has to be said.
+
+A node's place in a tree: who is above it, who is below, and what they told of the map.
+
+A link that leads up carries maps down, the others carry reports up. While the tree is changing, a
+node may see two links that lead up; the one that came up last counts.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import numpy as np
 
 from caddis.arrays import Int32s
 from caddis.topics.clustering.schedule import Mode
+from caddis.topics.links import Link
 
 NUMBER_BYTES = 8
 
@@ -117,3 +123,52 @@ class Standing(NamedTuple):
         """What makes another map of this one, whose topics are voted on."""
         moved = np.flatnonzero(channels != self.channels).astype(np.int32)
         return Announcement(version, self.version, nodes, stage, topics, moved, channels[moved])
+
+
+class TreePlace:
+    """The links of one node."""
+
+    def __init__(self) -> None:
+        self.below: dict[Link, Report | None] = {}
+        """By link: that all behind it have the map as it stands, if they reported."""
+        self.above: dict[Link, Standing | None] = {}
+        """By link: the map that it told of."""
+
+    @property
+    def is_root(self) -> bool:
+        """Whether nobody is above."""
+        return not self.above
+
+    @property
+    def up(self) -> Link:
+        """The link to follow."""
+        return next(reversed(self.above), None)
+
+    @property
+    def told(self) -> Standing | None:
+        """The map of the node above, once it told."""
+        return self.above[self.up] if self.above else None
+
+    @property
+    def all_reported(self) -> bool:
+        """Whether all below have the map as it stands."""
+        return None not in self.below.values()
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are from here down, as far as they reported."""
+        return 1 + sum(report.nodes for report in self.below.values() if report)
+
+    @property
+    def cost_below(self) -> int:
+        """What the map costs all below, as far as they reported."""
+        return sum(report.cost for report in self.below.values() if report)
+
+    def lose(self, link: Link) -> None:
+        """A link went down."""
+        self.below.pop(link, None)
+        self.above.pop(link, None)
+
+    def await_reports(self) -> None:
+        """There is a new map: all below have to report anew."""
+        self.below = dict.fromkeys(self.below)

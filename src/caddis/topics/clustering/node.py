@@ -24,9 +24,16 @@ from caddis.topics.clustering.ballots import Ballots, last_words
 from caddis.topics.clustering.excess import checked_channels
 from caddis.topics.clustering.interests import checked_rates
 from caddis.topics.clustering.leader import Alarm, Leader, SettledWave, Step, check_beginning
-from caddis.topics.clustering.messages import FIRST, Announcement, Offer, Report, Standing, Version
+from caddis.topics.clustering.messages import (
+    FIRST,
+    Announcement,
+    Offer,
+    Report,
+    Standing,
+    TreePlace,
+    Version,
+)
 from caddis.topics.clustering.schedule import Mode, Schedule, Settings
-from caddis.topics.clustering.tree_place import TreePlace
 from caddis.topics.links import CLOCK, Link, Sent, Wake
 
 SETTLE_MS = 2_000.0

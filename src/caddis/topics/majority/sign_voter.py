@@ -1,4 +1,13 @@
-"""Majority voting: whether a sum over all nodes of a tree reaches zero, or a support a threshold.
+"""When a node must speak: the rule of majority voting, and one node's votes under it.
+
+    own       values[vote]         what the node says for itself
+    received  values[link, vote]   the last that each neighbour sent
+    sent      values[link, vote]   the last that was sent to each neighbour
+    told      [link, vote]         whether anything was sent at all
+
+All values are integers, so that both ends of a link agree on what it holds to the last unit.
+
+Majority voting: whether a sum over all nodes of a tree reaches zero, or a support a threshold.
 
 The local protocol of Wolff and Schuster ("Association rule mining in peer-to-peer systems", ICDM
 2003). Every node has a whole number for each vote. A node sends a neighbour the sum of what it
@@ -19,13 +28,48 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.links import Link, Sent
-from caddis.topics.majority.kernels import speak
-from caddis.topics.voting.by_link import ByLink
-from caddis.topics.voting.inputs import LARGEST, vote_numbers, whole_numbers
+from caddis.topics.voting.inputs import LARGEST, ByLink, vote_numbers, whole_numbers
+
+
+@njit(cache=True, inline="always")
+def must_tell(total: int, sent: int, received: int) -> bool:
+    """Whether a neighbour may judge otherwise than a node does.
+
+    total: the sum of all that the node knows. Sent and received together are what the neighbour
+    surely knows; it must hear if the total is nearer to the other sign than that.
+    """
+    shared = sent + received
+    if shared >= 0:
+        return total < shared
+    return total > shared
+
+
+@njit(cache=True)
+def speak(
+    rows: Int32s, own: Int64s, received: Int64s, sent: Int64s, told: Bools, signs: Bools
+) -> Bools:
+    """Judge some votes anew; by link and row, what has to be sent, which `sent` then holds."""
+    links = len(received)
+    due = np.zeros((links, len(rows)), np.bool_)
+    for place in range(len(rows)):
+        vote = rows[place]
+        total = own[vote]
+        for link in range(links):
+            total += received[link, vote]
+        signs[vote] = total >= 0
+        for link in range(links):
+            heard = received[link, vote]
+            if told[link, vote] and not must_tell(total, sent[link, vote], heard):
+                continue
+            sent[link, vote] = total - heard
+            told[link, vote] = due[link, place] = True
+    return due
+
 
 FLOATS = float, np.floating
 Threshold = Fraction | float | np.floating[Any] | str

@@ -24,8 +24,7 @@ import numpy as np
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.links import Link, Sent
-from caddis.topics.voting.by_link import already_up, not_up
-from caddis.topics.voting.inputs import vote_numbers
+from caddis.topics.voting.inputs import already_up, not_up, vote_numbers
 from caddis.topics.voting.voter import Costs, checked_costs
 
 UNKNOWN = -1

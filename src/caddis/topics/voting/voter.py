@@ -21,8 +21,7 @@ import numpy as np
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.links import Link, Sent
-from caddis.topics.voting.by_link import ByLink
-from caddis.topics.voting.inputs import vote_numbers, whole_numbers
+from caddis.topics.voting.inputs import ByLink, vote_numbers, whole_numbers
 from caddis.topics.voting.kernels import speak
 
 

@@ -1,4 +1,11 @@
-"""Topic after topic into its best channel, by exact algebra.
+"""Counting, in one pass over all interests, what every vote's costs are made of.
+
+A subscriber receives the channels that hold a topic it wants. For each topic that it wants, every
+such channel with another topic that it wants is shared by topic and channel; its topics' own
+channel counts if it wants two topics of it or more. A pass costs interests × channels, but adds
+whole rows at a time, which is quicker than to go from one received channel to the next.
+
+Topic after topic into its best channel, by exact algebra.
 
     held       [subscriber, channel]   how many topics of the channel the subscriber wants
     receivers  [channel]               subscribers that hold one or more
@@ -7,6 +14,14 @@
 
 To judge a topic one row of `held` is read for each subscriber who wants it; a move writes two cells
 of each. While two topics change places, one of them is in no channel: -1.
+
+What one node pays for topics in channels, from its own interests.
+
+    wanted    [topic]   whether this node wants it
+    channels  [topic]   its channel
+
+Few topics are voted on at a time, many times: so these are loops, where calls of numpy on arrays of
+a few numbers would take most of a node's time.
 """
 
 from __future__ import annotations
@@ -15,7 +30,37 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from caddis.arrays import Int32s, Int64s
+from caddis.arrays import Bools, Int32s, Int64s
+
+
+@njit(cache=True)
+def tally(
+    offsets: Int64s,
+    topics: Int32s,
+    channels: Int32s,
+    wants: Int64s,
+    receivers: Int64s,
+    shared: Int64s,
+) -> None:
+    """Add all subscribers to the three tallies: by topic, by channel, by topic and channel."""
+    held = np.zeros(len(receivers), np.int32)
+    receives = np.zeros(len(receivers), np.int64)
+    for subscriber in range(len(offsets) - 1):
+        begin, end = offsets[subscriber], offsets[subscriber + 1]
+        held[:] = 0
+        for place in range(begin, end):
+            held[channels[topics[place]]] += 1
+        for channel in range(len(receivers)):
+            receives[channel] = held[channel] > 0
+            receivers[channel] += receives[channel]
+        for place in range(begin, end):
+            topic = topics[place]
+            wants[topic] += 1
+            row = shared[topic]
+            for channel in range(len(receivers)):
+                row[channel] += receives[channel]
+            row[channels[topic]] -= held[channels[topic]] == 1
+
 
 Counts = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
@@ -166,3 +211,55 @@ def swap_each(
             move(second, rates[other], here, there, held, receivers, carried)
             move(first, rates[one], -1, here, held, receivers, carried)
     return swaps
+
+
+@njit(cache=True)
+def channel_sums(
+    wanted: Bools, channels: Int32s, rates: Int64s, held: Int64s, carried: Int64s
+) -> None:
+    """By channel: how many of its topics are wanted, and the rate of all of them."""
+    held[:] = 0
+    carried[:] = 0
+    for topic in range(len(channels)):
+        held[channels[topic]] += wanted[topic]
+        carried[channels[topic]] += rates[topic]
+
+
+@njit(cache=True)
+def own_costs(wanted: Bools, channels: Int32s, rates: Int64s, k: int, topics: Int32s) -> Int64s:
+    """What one node puts into the votes on some topics: `excess.vote_costs` of it alone.
+
+    A topic that it wants brings along all of a channel that it does not receive without it; one
+    that it does not want is filtered in the channels that it receives.
+    """
+    held, carried = np.empty(k, np.int64), np.empty(k, np.int64)
+    channel_sums(wanted, channels, rates, held, carried)
+    costs = np.zeros((len(topics), k), np.int64)
+    for row in range(len(topics)):
+        topic = topics[row]
+        home = channels[topic]
+        held[home] -= wanted[topic]
+        carried[home] -= rates[topic]
+        for channel in range(k):
+            if wanted[topic] and held[channel] == 0:
+                costs[row, channel] = carried[channel]
+            elif not wanted[topic] and held[channel] > 0:
+                costs[row, channel] = rates[topic]
+        held[home] += wanted[topic]
+        carried[home] += rates[topic]
+    return costs
+
+
+@njit(cache=True)
+def own_cost(wanted: Bools, channels: Int32s, rates: Int64s, k: int) -> int:
+    """What one node receives and does not want."""
+    held, carried = np.empty(k, np.int64), np.empty(k, np.int64)
+    channel_sums(wanted, channels, rates, held, carried)
+    cost = 0
+    for channel in range(k):
+        if held[channel] > 0:
+            cost += carried[channel]
+    for topic in range(len(channels)):
+        if wanted[topic]:
+            cost -= rates[topic]
+    return cost
