@@ -21,8 +21,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from caddis.lab.simulators.channels import ChannelSimulator, ChannelWorkload, live
-from caddis.topics.channels.messages import Event, Settings
+from caddis.lab.simulators import ChannelSimulator, ChannelWorkload, live
+from caddis.topics.channels import Event, Settings
 
 WORKLOAD = ChannelWorkload(
     publishers=5,

@@ -25,19 +25,24 @@ from rich.console import Console
 from rich.table import Table as Printed
 
 from caddis.arrays import Int32s
-from caddis.lab.local_building_blocks.clusterings import (
+from caddis.lab.local_building_blocks import (
     adopt_all,
     agglomerative,
     random_channels,
     settled,
     wishes,
 )
-from caddis.lab.workloads.interests import MODELS, from_json, planted, redrawn, zipf
-from caddis.topics.clustering.excess import count
-from caddis.topics.clustering.interests import Interests
-from caddis.topics.clustering.kmeans import Table, kmeans
-from caddis.topics.clustering.schedule import Schedule, Settings
-from caddis.topics.clustering.search import Effort, search
+from caddis.lab.workloads import MODELS, from_json, planted, redrawn, zipf
+from caddis.topics.clustering import (
+    Effort,
+    Interests,
+    Schedule,
+    Settings,
+    Table,
+    count,
+    kmeans,
+    search,
+)
 
 PARTS = ("rest", "optima", "large", "speed")
 TOPICS, CHANGED = 100, 20

@@ -20,12 +20,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from caddis.lab.local_building_blocks.clusterings import wishes
-from caddis.lab.simulators.clustering import ClusteringSimulation, Spell
-from caddis.lab.workloads.interests import MODELS, redrawn
-from caddis.topics.clustering.ballots import PROTOCOLS
-from caddis.topics.clustering.interests import Interests
-from caddis.topics.clustering.schedule import Mode
+from caddis.lab.local_building_blocks import wishes
+from caddis.lab.simulators import ClusteringSimulation, Spell
+from caddis.lab.workloads import MODELS, redrawn
+from caddis.topics.clustering import PROTOCOLS, Interests, Mode
 
 TOPICS, CHANGED, SINGLE_CHANGES = 100, 20, 20
 

@@ -24,17 +24,22 @@ from typing import NamedTuple, TypeVar
 import pyarrow as pa
 from rich.console import Console
 
-from caddis.lab.bloom_prefiltering.counts import measure_tests
-from caddis.lab.bloom_prefiltering.runs import Case, Conditions, Draw, Setup
-from caddis.lab.bloom_prefiltering.sealed import SealedTopic, batch_of, measure_aspe, measure_tokens
-from caddis.lab.bloom_prefiltering.times import measure_times
-from caddis.lab.figures.figures import Measured
-from caddis.lab.figures.ratios import Row, print_table, records
-from caddis.lab.workloads.named import zipf_subscriptions
-from caddis.sealed.design import SCHEMES, Scheme
-from caddis.sealed.events.gate import Gate
-from caddis.sealed.events.replays import NoMemory
-from caddis.sealed.opening import Opener
+from caddis.lab.bloom_prefiltering import (
+    Case,
+    Conditions,
+    Draw,
+    SealedTopic,
+    Setup,
+    batch_of,
+    measure_aspe,
+    measure_tests,
+    measure_times,
+    measure_tokens,
+)
+from caddis.lab.figures import Measured, Row, print_table, records
+from caddis.lab.workloads import zipf_subscriptions
+from caddis.sealed import SCHEMES, Opener, Scheme
+from caddis.sealed.events import Gate, NoMemory
 
 LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in LIBRARIES}

@@ -28,19 +28,20 @@ from rich.table import Table
 
 from caddis.arrays import Bools, Floats, Int64s
 from caddis.bloom import false_positive_rate
-from caddis.lab.simulators.tree import TreeSimulator
-from caddis.lab.simulators.trees import random_tree
-from caddis.topics.majority.bloom import Hashing
-from caddis.topics.majority.false_positives import (
+from caddis.lab.simulators import TreeSimulator, random_tree
+from caddis.topics.majority import (
+    Hashing,
+    MajorityFilter,
+    SignVoter,
     aggregation_bound,
     aggregation_bound_per_bit,
     aggregation_tail_per_bit,
+    as_threshold,
     bits_for,
     expected_false_positives,
+    majority_input,
     popular_bits,
 )
-from caddis.topics.majority.filter import MajorityFilter
-from caddis.topics.majority.sign_voter import SignVoter, as_threshold, majority_input
 
 PARTS = ("theorem", "zipf", "recipe", "cascade", "traffic", "real")
 NODES, HASHES = 1000, 3

@@ -34,16 +34,20 @@ from rich.console import Console
 
 import caddis
 from caddis import Matcher
-from caddis.lab.figures.ratios import Row, print_table, records
-from caddis.lab.workloads.named import (
+from caddis.lab.figures import Row, print_table, records
+from caddis.lab.workloads import (
+    CATEGORICAL,
+    FRACTIONAL,
+    SHAPES,
+    WHOLE,
     ZIPF_SCHEMA,
+    Operator,
     zipf_event_codes,
     zipf_events,
     zipf_predicates,
     zipf_subscriptions,
 )
-from caddis.lab.workloads.zipf import CATEGORICAL, FRACTIONAL, SHAPES, WHOLE, Operator
-from caddis.lab.yardsticks.baselines import CountingMatcher, join_table
+from caddis.lab.yardsticks import CountingMatcher, join_table
 from caddis.language import parse_all
 
 Pairs = npt.NDArray[np.int64]

@@ -29,12 +29,11 @@ import numpy as np
 from rich.console import Console
 
 from caddis.arrays import Bools, Floats, Int32s
-from caddis.lab.figures.ratios import Row, print_table, records
-from caddis.lab.workloads.instances import paper_workload, spread_costs
-from caddis.lab.yardsticks.ordering_costs import candidate_costs
+from caddis.lab.figures import Row, print_table, records
+from caddis.lab.workloads import paper_workload, spread_costs
+from caddis.lab.yardsticks import candidate_costs
 from caddis.ordering import POLICIES, Graphs, Plan, Policy
-from caddis.ordering.certificate.cheapest import certificate
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate import Instance, certificate
 
 CONCEPTS = 100
 SIZES = (100, 300, 1000, 3000, 5000)

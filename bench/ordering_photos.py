@@ -29,11 +29,11 @@ from rich.console import Console
 
 import caddis
 from caddis.arrays import Bools
-from caddis.lab.figures.ratios import Row, print_table
+from caddis.lab.figures import Row, print_table
 from caddis.models import Asker, Catalogue, Model, OnnxImages, Statistics, efficientnet_lite
 from caddis.models import concept as concept_of
 from caddis.ordering import POLICIES, Executor, warm_up
-from caddis.ordering.certificate.events import event_certificates
+from caddis.ordering.certificate import event_certificates
 
 SCHEMA = pa.schema(
     [

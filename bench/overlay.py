@@ -23,13 +23,11 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from caddis.lab.figures.ratios import Record, Row, print_table, records
-from caddis.lab.simulators.overlay import RoutingTables, simulate, subscribe_all
-from caddis.lab.simulators.overlay_results import Simulation
-from caddis.lab.workloads.instances import paper_workload
-from caddis.lab.workloads.overlay import Workload, draw_workload
+from caddis.lab.figures import Record, Row, print_table, records
+from caddis.lab.simulators import RoutingTables, Simulation, simulate, subscribe_all
+from caddis.lab.workloads import Workload, draw_workload, paper_workload
 from caddis.overlay import FORWARDINGS, Forwarding, Sharing, Topology
-from caddis.overlay.topology.round_trips import read_round_trips
+from caddis.overlay.topology import read_round_trips
 
 PARTS = ("policies", "load", "speed", "many")
 BASELINES = ("air", "emec")

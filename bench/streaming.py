@@ -29,8 +29,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 
 import caddis
-from caddis.lab.figures.ratios import Row, print_table, records
-from caddis.lab.workloads.named import ZIPF_SCHEMA, zipf_events, zipf_subscriptions
+from caddis.lab.figures import Row, print_table, records
+from caddis.lab.workloads import ZIPF_SCHEMA, zipf_events, zipf_subscriptions
 
 SUBSCRIPTION_SEED, EVENT_SEED = 1, 2
 WARM_UP = 10

@@ -33,10 +33,8 @@ from rich.table import Table
 
 import caddis
 from caddis.arrays import Int32s, Int64s
-from caddis.spark.base.session import local_session
-from caddis.topics.clustering.excess import count, total_cost
-from caddis.topics.clustering.interests import Interests, integer_rates
-from caddis.topics.clustering.kmeans import kmeans
+from caddis.spark.base import local_session
+from caddis.topics.clustering import Interests, count, integer_rates, kmeans, total_cost
 
 SUBSCRIBERS, TOPICS, INTERESTS, GROUPS = 1_000_000, 10_000, 20_000_000, 60
 EXPONENT, STRAY, CHANGED = 0.8, 0.2, 0.01

@@ -15,11 +15,18 @@ import numpy as np
 from rich.console import Console
 
 from caddis.arrays import Int64s
-from caddis.lab.figures.ratios import Row, print_table
-from caddis.lab.simulators.tree import TreeSimulator, a_round
-from caddis.lab.simulators.trees import complete_binary_tree, random_binary_tree
-from caddis.lab.simulators.vote_rounds import PairRounds, Tree, VoteRounds, gaussian_costs
-from caddis.topics.voting.voter import Voter
+from caddis.lab.figures import Row, print_table
+from caddis.lab.simulators import (
+    PairRounds,
+    Tree,
+    TreeSimulator,
+    VoteRounds,
+    a_round,
+    complete_binary_tree,
+    gaussian_costs,
+    random_binary_tree,
+)
+from caddis.topics.voting import Voter
 
 SIZES = (1_000, 100_000, 1_000_000)
 DISTANCES = (0.01, 0.1, 1.0)

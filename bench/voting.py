@@ -25,12 +25,16 @@ from rich.console import Console
 from rich.table import Table
 
 from caddis.arrays import Int32s, Int64s
-from caddis.lab.simulators.tree import TreeSimulator, a_round
-from caddis.lab.simulators.trees import complete_binary_tree, random_binary_tree
-from caddis.lab.simulators.vote_rounds import Tree, VoteRounds, gaussian_costs
-from caddis.topics.voting.aggregation import Aggregator
-from caddis.topics.voting.measured_poll import MeasuredPoll
-from caddis.topics.voting.voter import Poll, Voter
+from caddis.lab.simulators import (
+    Tree,
+    TreeSimulator,
+    VoteRounds,
+    a_round,
+    complete_binary_tree,
+    gaussian_costs,
+    random_binary_tree,
+)
+from caddis.topics.voting import Aggregator, MeasuredPoll, Poll, Voter
 
 DIFFICULTIES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 SHARES = (0.001, 0.01, 0.1, 1.0)

@@ -1,4 +1,4 @@
-from .simulators.overlay import Crash, simulate
-from .workloads.overlay import draw_workload
+from .simulators import Crash, simulate
+from .workloads import draw_workload
 
 __all__ = ["Crash", "draw_workload", "simulate"]

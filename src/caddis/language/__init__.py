@@ -5,7 +5,25 @@ out, `syntax` reads the shape, `normal` makes it a disjunction of clauses, `bind
 literals back in, and the result is made of `predicates` over `values` of `columns`.
 """
 
-from caddis.language.columns import Column, Columns, Vocabulary
+from caddis.language.columns import (
+    COLLATION_METADATA,
+    UTF8_BINARY,
+    Column,
+    Columns,
+    UnknownColumn,
+    Vocabulary,
+    collation_of,
+    dotted_paths,
+    exact_limits,
+    float_key,
+    is_array,
+    is_comparable,
+    is_floating,
+    is_instant,
+    is_text,
+    scale_of,
+    sql_type,
+)
 from caddis.language.parsing import ClauseTable, parse, parse_all
 from caddis.language.predicates import (
     Clause,
@@ -16,21 +34,40 @@ from caddis.language.predicates import (
     Predicate,
     TextPattern,
 )
-from caddis.language.values import ValueSet
+from caddis.language.values import ALL_KNOWN, HIGHEST, LOWEST, Cut, Key, ValueSet
 
 __all__ = [
+    "ALL_KNOWN",
+    "COLLATION_METADATA",
+    "HIGHEST",
+    "LOWEST",
+    "UTF8_BINARY",
     "Clause",
     "ClauseTable",
     "Column",
     "Columns",
     "Concept",
     "Contains",
+    "Cut",
     "InValues",
+    "Key",
     "MatchesText",
     "Predicate",
     "TextPattern",
+    "UnknownColumn",
     "ValueSet",
     "Vocabulary",
+    "collation_of",
+    "dotted_paths",
+    "exact_limits",
+    "float_key",
+    "is_array",
+    "is_comparable",
+    "is_floating",
+    "is_instant",
+    "is_text",
     "parse",
     "parse_all",
+    "scale_of",
+    "sql_type",
 ]

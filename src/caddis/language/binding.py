@@ -26,9 +26,7 @@ from caddis.language.predicates import (
     Predicate,
     TextPattern,
 )
-from caddis.language.syntax.normal import Term, Values
-from caddis.language.syntax.shapes import TEXT_KINDS, Texts
-from caddis.language.syntax.tree import TEXT_TESTS, Atom, Slot, Test
+from caddis.language.syntax import TEXT_KINDS, TEXT_TESTS, Atom, Slot, Term, Test, Texts, Values
 from caddis.language.values import ALL_KNOWN, NOTHING, ONLY_NULL, ValueSet
 
 NEVER, ALWAYS, INVALID = -1, -2, -3

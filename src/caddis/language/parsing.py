@@ -23,11 +23,23 @@ from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered,
 from caddis.language.columns import Columns, Vocabulary
 from caddis.language.literals import check_timezone
 from caddis.language.predicates import Clause, Concept, Predicate
-from caddis.language.syntax.normal import ClauseTemplate, Term, Values, normalise, parts_of
-from caddis.language.syntax.reading import is_plain_name, read
-from caddis.language.syntax.refusals import ShapeProblem
-from caddis.language.syntax.shapes import CONCEPT, IsConcept, Shape, Texts, lift_key, shape_of
-from caddis.language.syntax.tree import Node
+from caddis.language.syntax import (
+    CONCEPT,
+    ClauseTemplate,
+    IsConcept,
+    Node,
+    Shape,
+    ShapeProblem,
+    Term,
+    Texts,
+    Values,
+    is_plain_name,
+    lift_key,
+    normalise,
+    parts_of,
+    read,
+    shape_of,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ a batch into codes, and `kernels` brings the two together.
 """
 
 from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain
-from caddis.matching.index.encoding import values_of
-from caddis.matching.index.needs import NOTHING, Needs
+from caddis.matching.index import NOTHING, Needs, values_of
 from caddis.matching.matcher import (
     NO_CONCEPTS,
     Candidates,
@@ -18,6 +17,7 @@ from caddis.matching.matcher import (
     Report,
     warm_up,
 )
+from caddis.matching.subscription_tables import checked_ids, named_errors, subscription_ids_of
 
 __all__ = [
     "NOTHING",
@@ -34,7 +34,10 @@ __all__ = [
     "Report",
     "Scanned",
     "SharedToken",
+    "checked_ids",
     "explain",
+    "named_errors",
+    "subscription_ids_of",
     "values_of",
     "warm_up",
 ]

@@ -13,14 +13,19 @@ import pyarrow as pa
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import SubscriptionError
-from caddis.language import Column, Vocabulary, parse_all
-from caddis.language.columns import is_floating, is_text, scale_of
-from caddis.matching.index import needs, selectivity
-from caddis.matching.index.building import Postings, post
-from caddis.matching.index.needs import NOTHING, Needs
-from caddis.matching.index.packing import WIDE_DECIMAL_BIAS, PackedClauses, pack
-from caddis.matching.kernels.layout import COLUMN, CONTAINS, FIRST, KIND, TEXT
-from caddis.matching.kernels.posting import EVERY_EVENT
+from caddis.language import Column, Vocabulary, is_floating, is_text, parse_all, scale_of
+from caddis.matching.index import (
+    NOTHING,
+    WIDE_DECIMAL_BIAS,
+    Needs,
+    PackedClauses,
+    Postings,
+    needs,
+    pack,
+    post,
+    selectivity,
+)
+from caddis.matching.kernels import COLUMN, CONTAINS, EVERY_EVENT, FIRST, KIND, TEXT
 from caddis.matching.matcher import NO_CONCEPTS, Matcher
 from caddis.matching.subscription_tables import named_errors, subscription_ids_of
 

@@ -28,14 +28,20 @@ import pyarrow as pa
 from caddis.arrays import Anys, Bools, Floats, Int32s, Int64s
 from caddis.errors import InvalidSubscriptions, ModelError, SubscriptionError
 from caddis.language import ClauseTable, Column, MatchesText, Vocabulary, parse_all
-from caddis.matching.index import needs, selectivity, storage
-from caddis.matching.index.building import AccessIndex, build
-from caddis.matching.index.encoding import BatchEncoder, BatchTexts, ColumnCoder
-from caddis.matching.index.needs import Needs
-from caddis.matching.index.packing import PackedClauses, pack
-from caddis.matching.kernels.candidates import match_batch
-from caddis.matching.kernels.deciding import in_row_order
-from caddis.matching.kernels.layout import FIRST, KIND, TEXT, BatchArrays
+from caddis.matching.index import (
+    AccessIndex,
+    BatchEncoder,
+    BatchTexts,
+    ColumnCoder,
+    Needs,
+    PackedClauses,
+    build,
+    needs,
+    pack,
+    selectivity,
+    storage,
+)
+from caddis.matching.kernels import FIRST, KIND, TEXT, BatchArrays, in_row_order, match_batch
 from caddis.matching.subscription_tables import named_errors, subscription_ids_of
 
 OnInvalid = Choice["raise", "report"]

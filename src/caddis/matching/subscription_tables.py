@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from caddis.errors import SubscriptionError, SubscriptionTableError
-from caddis.language.columns import is_text, sql_type
+from caddis.language import is_text, sql_type
 
 
 def subscription_ids_of(subscriptions: pa.Table) -> pa.Array:

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from caddis.arrays import Int32s
 from caddis.errors import ModelError
-from caddis.language import Column, Columns, Concept, Vocabulary
-from caddis.language.columns import UnknownColumn
+from caddis.language import Column, Columns, Concept, UnknownColumn, Vocabulary
 from caddis.models.functions import checked_cost, checked_selectivity
 from caddis.models.model import Model, named
 

@@ -3,9 +3,17 @@
 `Executor` matches batches with models; `POLICIES` are the ways in which it may order them.
 """
 
-from caddis.ordering.deciding import EventProblem
+from caddis.ordering.deciding import EventProblem, unshared
 from caddis.ordering.demand import Demand
 from caddis.ordering.executor import Executor, Outcome, warm_up
+from caddis.ordering.explaining import (
+    Answer,
+    EventExplained,
+    ModelExplanation,
+    Step,
+    explain_models,
+    reasons,
+)
 from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.planning import concepts_of, decide
 from caddis.ordering.policies import DEFAULT, POLICIES, Policy, policy_named
@@ -13,15 +21,22 @@ from caddis.ordering.policies import DEFAULT, POLICIES, Policy, policy_named
 __all__ = [
     "DEFAULT",
     "POLICIES",
+    "Answer",
     "Demand",
+    "EventExplained",
     "EventProblem",
     "Executor",
     "Graphs",
+    "ModelExplanation",
     "Outcome",
     "Plan",
     "Policy",
+    "Step",
     "concepts_of",
     "decide",
+    "explain_models",
     "policy_named",
+    "reasons",
+    "unshared",
     "warm_up",
 ]

@@ -27,8 +27,8 @@ from caddis.models import (
     ModelFailed,
     Reading,
     Tally,
+    plain,
 )
-from caddis.models.batches import plain
 from caddis.ordering.demand import Demand
 from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.planning import concepts_of, decide

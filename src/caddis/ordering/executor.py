@@ -21,7 +21,7 @@ import pyarrow as pa
 from caddis.arrays import Bools, Int32s
 from caddis.language import Concept
 from caddis.matching import LinkMatcher, Matcher
-from caddis.matching.kernels.deciding import in_row_order
+from caddis.matching.kernels import in_row_order
 from caddis.models import Asker, Catalogue, Marks, Reading, Statistics, Tally, concept
 from caddis.ordering.deciding import BatchRun, EventProblem, Watch
 from caddis.ordering.demand import GONE, Demand

@@ -16,12 +16,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from caddis.arrays import Bools, Floats, Int32s
-from caddis.matching.kernels.posting import ordered_members
+from caddis.matching.kernels import ordered_members
 from caddis.models import UNASKED, Marks
 from caddis.ordering.demand import Demand
-from caddis.ordering.kernels.choice import settle_events, tell
-from caddis.ordering.kernels.graph import copy_literals, group_pairs, share_links, weigh
-from caddis.ordering.kernels.layout import (
+from caddis.ordering.kernels import (
     MEMO,
     OPEN,
     SATISFIED,
@@ -29,6 +27,12 @@ from caddis.ordering.kernels.layout import (
     GraphArrays,
     MemoArrays,
     PlanArrays,
+    copy_literals,
+    group_pairs,
+    settle_events,
+    share_links,
+    tell,
+    weigh,
 )
 
 

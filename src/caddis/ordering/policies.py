@@ -25,7 +25,7 @@ import numpy as np
 from caddis.arrays import Bools
 from caddis.errors import ModelError
 from caddis.ordering.graph import Graphs, Plan
-from caddis.ordering.kernels.choice import (
+from caddis.ordering.kernels import (
     EMEC,
     FORESIGHT,
     LOOKAHEAD,

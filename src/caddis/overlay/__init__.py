@@ -4,21 +4,51 @@
 messages; `FORWARDINGS` are the ways in which brokers divide the models of an event among them.
 """
 
+from caddis.overlay.batch_routing import DEFAULT, HERE, BatchRouter, Decider, Means, policy_named
 from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding.compiled_graph import Beliefs
-from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, Sharing, forwarding_named
-from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
-from caddis.overlay.routing.routing import Routing
-from caddis.overlay.topology.tree import Topology
+from caddis.overlay.forwarding import FORWARDINGS, Beliefs, Forwarding, Sharing, forwarding_named
+from caddis.overlay.known_answers import WIRE, KnownAnswers
+from caddis.overlay.messages import (
+    Advertise,
+    Control,
+    Join,
+    Link,
+    Neighbour,
+    Publisher,
+    Subscribe,
+    Subscriber,
+    Unadvertise,
+    Unsubscribe,
+)
+from caddis.overlay.routing import PublicationRoutingGraph, Routing
+from caddis.overlay.topology import Topology
 
 __all__ = [
+    "DEFAULT",
     "FORWARDINGS",
+    "HERE",
+    "WIRE",
+    "Advertise",
+    "BatchRouter",
     "Beliefs",
     "Broker",
+    "Control",
+    "Decider",
     "Forwarding",
+    "Join",
+    "KnownAnswers",
+    "Link",
+    "Means",
+    "Neighbour",
     "PublicationRoutingGraph",
+    "Publisher",
     "Routing",
     "Sharing",
+    "Subscribe",
+    "Subscriber",
     "Topology",
+    "Unadvertise",
+    "Unsubscribe",
     "forwarding_named",
+    "policy_named",
 ]

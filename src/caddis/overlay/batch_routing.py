@@ -29,10 +29,10 @@ from caddis.language import Concept
 from caddis.matching import LinkMatcher
 from caddis.models import UNASKED, UNKNOWN, Asked, Asker, Catalogue, Reading, Statistics, Tally
 from caddis.ordering import EventProblem, Executor, Outcome
-from caddis.overlay.forwarding.policies import FORWARDINGS
+from caddis.overlay.forwarding import FORWARDINGS
 from caddis.overlay.known_answers import KnownAnswers, concept_text
 from caddis.overlay.messages import Neighbour
-from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
+from caddis.overlay.routing import PublicationRoutingGraph
 
 DEFAULT = "emec"
 HERE = ""

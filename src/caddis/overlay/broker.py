@@ -19,26 +19,27 @@ import numpy as np
 from caddis.errors import OverlayError
 from caddis.matching import Matcher
 from caddis.models import UNASKED
-from caddis.ordering.kernels.layout import NONE
-from caddis.overlay.forwarding.compiled_graph import Beliefs, CompiledGraph
-from caddis.overlay.forwarding.policies import Forwarding
-from caddis.overlay.forwarding.sharing import SharingVisit
-from caddis.overlay.forwarding.traffic import (
+from caddis.ordering.kernels import NONE
+from caddis.overlay.forwarding import (
     MODELS,
+    NOBODY,
     Answered,
     Ask,
+    Beliefs,
+    CompiledGraph,
+    Forwarding,
     Inside,
     Learnt,
     Message,
     Notification,
     Publish,
+    Sent,
+    SharingVisit,
+    Visit,
     Wake,
 )
-from caddis.overlay.forwarding.visits import NOBODY, Sent, Visit
 from caddis.overlay.messages import Join, Leave, Link, Neighbour, Publisher
-from caddis.overlay.routing.publication_graph import CompileClauses, PublicationRoutingGraph
-from caddis.overlay.routing.routing import Routing
-from caddis.overlay.routing.tables import Read
+from caddis.overlay.routing import CompileClauses, PublicationRoutingGraph, Read, Routing
 
 REMEMBERED = 100_000
 """Events that are known to have been here."""

@@ -1,19 +1,15 @@
-from .clauses.subscriptions import as_text, from_text, join
-from .design import Outline, Scheme, TopicDesign
-from .events.gate import Admission, Gate, Refusal
-from .events.replays import NoMemory, ReplayMemory
-from .events.wire import sealed_schema
-from .keys.authority import Authority
-from .keys.rings import Bundle
-from .keys.directory import Directory
-from .keys.identities import Identity, PublicIdentity
-from .keys.rings import KeyRing
-from .matcher.blocks import sealed_clauses_of
-from .matcher.matcher import SealedMatcher, SealedMatches
-from .opening import Inbox, Opened, Opener, Received, TopicEvents
+from .clauses import as_text, from_text, join
+from .design import MOST_HASHES, SCHEMES, WORD, Outline, Scheme, TopicDesign, filter_size
+from .events import Admission, Gate, NoMemory, Refusal, ReplayMemory, sealed_schema
+from .keys import Authority, Bundle, Directory, Identity, KeyRing, PublicIdentity
+from .matcher import SealedMatcher, SealedMatches, sealed_clauses_of
+from .opening import Inbox, Opened, Opener, Received, TopicEvents, check_authority
 from .sealing import EventSealer, SealedSubscriptions, SubscriptionSealer
 
 __all__ = [
+    "MOST_HASHES",
+    "SCHEMES",
+    "WORD",
     "Admission",
     "Authority",
     "Bundle",
@@ -39,6 +35,8 @@ __all__ = [
     "TopicDesign",
     "TopicEvents",
     "as_text",
+    "check_authority",
+    "filter_size",
     "from_text",
     "join",
     "sealed_clauses_of",

@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from caddis.bloom import size_for
 from caddis.errors import ConfidentialError
-from caddis.language import Column
-from caddis.language.columns import (
+from caddis.language import (
     UTF8_BINARY,
+    Column,
     Columns,
     UnknownColumn,
     dotted_paths,

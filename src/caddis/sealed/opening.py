@@ -25,21 +25,21 @@ from caddis.errors import (
     SubscriptionTableError,
     TamperedEvent,
 )
-from caddis.matching import Matcher
-from caddis.matching.subscription_tables import subscription_ids_of
-from caddis.sealed.events.gate import Gate, Refusal, event_id_of
-from caddis.sealed.events.payloads import Payloads
-from caddis.sealed.events.replays import ReplayMemory
-from caddis.sealed.events.wire import (
+from caddis.matching import Matcher, subscription_ids_of
+from caddis.sealed.events import (
     NONCE_BYTES,
+    Gate,
     Header,
+    Payloads,
+    Refusal,
+    ReplayMemory,
     SealedRow,
     associated_data,
+    event_id_of,
     sealed_rows,
     shown,
 )
-from caddis.sealed.keys.directory import Directory
-from caddis.sealed.keys.rings import KeyRing
+from caddis.sealed.keys import Directory, KeyRing
 
 
 class TopicEvents(NamedTuple):

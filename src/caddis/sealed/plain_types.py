@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from caddis.errors import ConfidentialError
-from caddis.language.columns import is_array, is_instant, is_text
+from caddis.language import is_array, is_instant, is_text
 
 
 class NoPlainType(Exception):

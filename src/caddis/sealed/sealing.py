@@ -14,23 +14,20 @@ import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from caddis.errors import ConfidentialError, EventError, InvalidSubscriptions, SubscriptionError
-from caddis.language import Concept, parse_all
-from caddis.language.columns import is_text, sql_type
-from caddis.matching import OnInvalid
-from caddis.matching.subscription_tables import named_errors, subscription_ids_of
-from caddis.sealed.clauses.clauses import sealable
-from caddis.sealed.clauses.sealing import ClauseSealing
-from caddis.sealed.clauses.subscriptions import pack
-from caddis.sealed.events.payloads import Payloads
-from caddis.sealed.events.routing import EventRouting, Routing
-from caddis.sealed.events.wire import (
+from caddis.language import Concept, is_text, parse_all, sql_type
+from caddis.matching import OnInvalid, named_errors, subscription_ids_of
+from caddis.sealed.clauses import ClauseSealing, pack, sealable
+from caddis.sealed.events import (
     NONCE_BYTES,
+    EventRouting,
     Header,
+    Payloads,
+    Routing,
     associated_data,
     sealed_schema,
     signed_bytes,
 )
-from caddis.sealed.keys.secrets import PublisherKeys, Randomness, SubscriberKeys
+from caddis.sealed.keys import PublisherKeys, Randomness, SubscriberKeys
 
 AT_A_TIME = 10_000
 """Subscriptions that are sealed together: their vectors take some kilobytes each."""

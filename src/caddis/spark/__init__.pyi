@@ -1,10 +1,7 @@
-from .matching.match import MatchResult, match
-from .matching.model_reports import ModelReport, ModelUse
-from .matching.sealed_reports import SealedReport
-from .sealed.sealing import open_events, seal_events
-from .store.store import SubscriptionStore
-from .topics.clustering import topics_to_channels
-from .topics.reports import ClusteringReport, WaveReport
+from .matching import MatchResult, ModelReport, ModelUse, SealedReport, match
+from .sealed import open_events, seal_events
+from .store import SubscriptionStore
+from .topics import ClusteringReport, WaveReport, topics_to_channels
 
 __all__ = [
     "ClusteringReport",

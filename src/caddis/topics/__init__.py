@@ -5,24 +5,19 @@ popular topics; `ClusteringNode` finds channels with nobody who knows all intere
 says which they are, to publishers and receivers. All nodes stand behind `Links`.
 """
 
-from caddis.topics.channels.catch_all import (
+from caddis.topics.channels import (
+    ChannelMap,
+    ChannelPublisher,
+    ChannelReceiver,
     next_map,
     popular_by_levels,
     popular_topics,
     popularity_steps,
 )
-from caddis.topics.channels.map import ChannelMap
-from caddis.topics.channels.publisher import ChannelPublisher
-from caddis.topics.channels.receiver import ChannelReceiver
-from caddis.topics.clustering.interests import Interests, integer_rates
-from caddis.topics.clustering.node import ClusteringNode
-from caddis.topics.links import CLOCK, Links, Packet, Wake
-from caddis.topics.majority.bloom import BloomFilter
-from caddis.topics.majority.filter import MajorityCascade, MajorityFilter
-from caddis.topics.voting.aggregation import Aggregator
-from caddis.topics.voting.difficulty import choose_protocol
-from caddis.topics.voting.measured_poll import MeasuredPoll
-from caddis.topics.voting.voter import Poll, Voter, Votes
+from caddis.topics.clustering import ClusteringNode, Interests, integer_rates
+from caddis.topics.links import CLOCK, Link, Links, Node, Packet, Sent, Wake
+from caddis.topics.majority import BloomFilter, MajorityCascade, MajorityFilter
+from caddis.topics.voting import Aggregator, MeasuredPoll, Poll, Voter, Votes, choose_protocol
 
 __all__ = [
     "CLOCK",
@@ -33,12 +28,15 @@ __all__ = [
     "ChannelReceiver",
     "ClusteringNode",
     "Interests",
+    "Link",
     "Links",
     "MajorityCascade",
     "MajorityFilter",
     "MeasuredPoll",
+    "Node",
     "Packet",
     "Poll",
+    "Sent",
     "Voter",
     "Votes",
     "Wake",

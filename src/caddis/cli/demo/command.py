@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import options
-from caddis.cli.shell.running import Job, run
+from caddis.cli.shell import Job, options, run
 
 if TYPE_CHECKING:
     from caddis.cli.demo.marketplace import Marketplace

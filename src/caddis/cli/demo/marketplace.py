@@ -22,13 +22,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from caddis.cli.match.order import start_spark
-from caddis.cli.shell.java import require_java
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count, rate, show_rows
+from caddis.cli.match import start_spark
+from caddis.cli.shell import Job, count, rate, require_java, show_rows
 
 if TYPE_CHECKING:
-    from caddis.spark.base.files import DataFrame, SparkSession
+    from caddis.spark.base import DataFrame, SparkSession
 PARTS = 8
 SHOWN = 6
 LOOKED_AT = 50_000
@@ -93,7 +91,7 @@ def match_marketplace(
         wishes, events = _made(subscriptions, offers, seed, Path(folder) / "offers")
         step.done = f"{count(subscriptions, 'subscription')} and {count(offers, 'offer')} made"
     spark = start_spark(master, "UTC", job)
-    from caddis.spark.base.failures import spark_failures
+    from caddis.spark.base import spark_failures
 
     with spark_failures():
         matches, compiling = _compiled(spark, Path(folder) / "offers", wishes, job)
@@ -117,7 +115,7 @@ def match_marketplace(
 
 def _made(subscriptions: int, offers: int, seed: int, folder: Path) -> tuple[pa.Table, pa.Table]:
     """The subscriptions, and the offers, which are also written to files."""
-    from caddis.lab.workloads.named import marketplace_events, marketplace_subscriptions
+    from caddis.lab.workloads import marketplace_events, marketplace_subscriptions
 
     wishes = marketplace_subscriptions(subscriptions, seed)
     events = marketplace_events(offers, seed)
@@ -132,7 +130,7 @@ def _compiled(
     spark: SparkSession, offers: Path, wishes: pa.Table, job: Job
 ) -> tuple[DataFrame, float]:
     from caddis.spark import match
-    from caddis.spark.base.files import read_events
+    from caddis.spark.base import read_events
 
     events = read_events(spark, offers, "parquet")
     with job.screen.step("Compiling the subscriptions into an index") as step:
@@ -141,8 +139,7 @@ def _compiled(
 
 
 def _pass(doing: str, matches: DataFrame, out: Path, job: Job) -> float:
-    from caddis.spark.base.files import write_matches
-    from caddis.spark.base.progress import watching_tasks
+    from caddis.spark.base import watching_tasks, write_matches
 
     with (
         job.screen.step(doing) as step,

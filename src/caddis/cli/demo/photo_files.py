@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from caddis.errors import CaddisError, EnvironmentProblem
 
 if TYPE_CHECKING:
-    from caddis.lab.workloads.photo_stream import Shot
+    from caddis.lab.workloads import Shot
 
 FOLDERS = {"skimage": "data", "sklearn": "datasets/images"}
 """Where packages keep their photos."""
@@ -35,7 +35,7 @@ class Source:
 
 def wheel_photos() -> list[Source]:
     """The photos that ship in scikit-image and scikit-learn."""
-    from caddis.lab.workloads.photo_stream import WHEEL_PHOTOS
+    from caddis.lab.workloads import WHEEL_PHOTOS
 
     found = []
     for name, (package, weight) in WHEEL_PHOTOS.items():
@@ -96,9 +96,8 @@ def write_events(events: pa.Table, folder: Path) -> None:
 
 def _frames_of(photo: Path, wanted: Sequence[tuple[Shot, Path]]) -> int:
     """Frames of one photo; one that cannot be read is passed on as it is, for the models to say."""
-    from caddis.lab.workloads.photo_stream import frame_of
-    from caddis.models import Unreadable
-    from caddis.models.pictures import decode
+    from caddis.lab.workloads import frame_of
+    from caddis.models import Unreadable, decode
 
     encoded = photo.read_bytes()
     try:

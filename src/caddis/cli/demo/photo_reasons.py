@@ -16,7 +16,7 @@ from caddis.cli.demo.contact_sheet import Frame, Section, thumbnail
 
 if TYPE_CHECKING:
     from caddis.models import Model
-    from caddis.ordering.explaining import Answer
+    from caddis.ordering import Answer
 
 SHOWN = 12
 
@@ -55,8 +55,7 @@ def _reasons(
     """By row of the events and number of the subscription."""
     from caddis.matching import Matcher
     from caddis.models import AnswerCache, Asker, Catalogue, Statistics
-    from caddis.ordering import Executor
-    from caddis.ordering.explaining import reasons
+    from caddis.ordering import Executor, reasons
 
     catalogue = Catalogue(models)
     table = pa.table({"subscription_id": list(wheres), "where": list(wheres.values())})

@@ -22,18 +22,14 @@ from rich.markup import escape
 from caddis.cli.demo.contact_sheet import Sheet, write_sheet
 from caddis.cli.demo.photo_files import make_frames, own_photos, wheel_photos, write_events
 from caddis.cli.demo.photo_reasons import sections
-from caddis.cli.match.model_summary import ModelSummary
-from caddis.cli.match.order import start_spark
-from caddis.cli.shell.java import require_java
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count, rate, show_rows, text_table
+from caddis.cli.match import ModelSummary, start_spark
+from caddis.cli.shell import Job, count, rate, require_java, show_rows, text_table
 
 if TYPE_CHECKING:
     from caddis.cli.demo.contact_sheet import Section
     from caddis.models import Model
     from caddis.spark import ModelReport
-    from caddis.spark.base.files import DataFrame, SparkSession
-    from caddis.spark.base.progress import MicroBatch
+    from caddis.spark.base import DataFrame, MicroBatch, SparkSession
 
 FILES_A_BATCH = 8
 
@@ -109,7 +105,7 @@ class PhotoStream:
 
 def match_photos(order: PhotoOrder, job: Job) -> PhotoStream:
     """Make the stream, match it, and write the contact sheet."""
-    from caddis.lab.workloads.photo_stream import photo_subscriptions
+    from caddis.lab.workloads import photo_subscriptions
 
     began = time.monotonic()
     require_java()
@@ -119,7 +115,7 @@ def match_photos(order: PhotoOrder, job: Job) -> PhotoStream:
     wishes = photo_subscriptions(order.subscriptions, order.seed)
     spark = start_spark(order.master, "UTC", job)
     from caddis.spark import ModelReport
-    from caddis.spark.base.failures import spark_failures
+    from caddis.spark.base import spark_failures
 
     report = ModelReport()
     with spark_failures():
@@ -140,7 +136,7 @@ def match_photos(order: PhotoOrder, job: Job) -> PhotoStream:
 
 
 def _models(job: Job) -> list[Model]:
-    from caddis.lab.workloads.photo_stream import photo_models
+    from caddis.lab.workloads import photo_models
 
     with job.screen.step("Opening three networks") as step:
         models = photo_models()
@@ -152,7 +148,7 @@ def _models(job: Job) -> list[Model]:
 
 def _made(order: PhotoOrder, folder: Path, job: Job) -> pa.Table:
     """The events, written to files beside their frames."""
-    from caddis.lab.workloads.photo_stream import photo_events, shots
+    from caddis.lab.workloads import photo_events, shots
 
     sources = wheel_photos() if order.photos is None else own_photos(order.photos)
     taken = shots(order.frames, [source.weight for source in sources], order.seed)
@@ -179,7 +175,7 @@ def _compiled(
     job: Job,
 ) -> DataFrame:
     from caddis.spark import match
-    from caddis.spark.base.files import counted, read_events
+    from caddis.spark.base import counted, read_events
 
     with job.screen.step("Compiling the subscriptions into an index") as step:
         step.done = f"{count(len(wishes), 'subscription')} compiled into an index"
@@ -190,8 +186,7 @@ def _compiled(
 
 
 def _streamed(matches: DataFrame, folder: Path, frames: int, job: Job) -> list[MicroBatch]:
-    from caddis.spark.base.files import stream_matches
-    from caddis.spark.base.progress import follow
+    from caddis.spark.base import follow, stream_matches
 
     batches: list[MicroBatch] = []
     with job.screen.step("Matching the stream; workers start first") as step:
@@ -209,7 +204,7 @@ def _streamed(matches: DataFrame, folder: Path, frames: int, job: Job) -> list[M
 def _sections(
     found: pa.Table, events: pa.Table, models: Sequence[Model], job: Job
 ) -> tuple[Section, ...]:
-    from caddis.lab.workloads.photo_stream import NAMED
+    from caddis.lab.workloads import NAMED
 
     with job.screen.step("Laying out the contact sheet") as step:
         step.done = "Contact sheet laid out"

@@ -13,12 +13,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from caddis.cli.shell.java import ADVICE, OLDEST, find_java
-from caddis.cli.shell.running import debugging
+from caddis.cli.shell import ADVICE, OLDEST, debugging, find_java
 from caddis.errors import CaddisError
 
 if TYPE_CHECKING:
-    from caddis.cli.shell.running import Job
+    from caddis.cli.shell import Job
 
 GIB = 1 << 30
 PACKAGES = {
@@ -56,8 +55,7 @@ def spark_checks(master: str, job: Job) -> list[Check]:
     """Whether a session starts, and whether its workers run this Python."""
     began = time.monotonic()
     try:
-        from caddis.spark.base.failures import spark_failures
-        from caddis.spark.base.session import local_session, worker_versions
+        from caddis.spark.base import local_session, spark_failures, worker_versions
 
         with spark_failures():
             session = job.resources.enter_context(local_session(master, quiet=not debugging()))

@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from caddis.cli.doctor.checks import Check, machine_checks, package_checks, spark_checks
-from caddis.cli.shell import options
-from caddis.cli.shell.running import Job, run
+from caddis.cli.shell import Job, options, run
 
 NAME = "doctor"
 EXAMPLES = """

@@ -10,12 +10,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from caddis.cli.match.models import load_models, naming_the_option
-from caddis.cli.shell import options
-from caddis.cli.shell.running import Job, run
-from caddis.cli.shell.screen import count, show_titled, text_table
+from caddis.cli.match import load_models, naming_the_option
+from caddis.cli.shell import Job, count, options, run, show_titled, text_table
 from caddis.errors import EventError
-from caddis.files.paths import FileFormat, existing, format_of
+from caddis.files import FileFormat, existing, format_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -192,7 +190,7 @@ def _explained(question: Question, job: Job) -> Explained:
     if question.events is None or not models:
         return Explained(found, question.limit, None)
     from caddis.cli.explain.models import explain_sample
-    from caddis.files.samples import first_events
+    from caddis.files import first_events
 
     format_ = question.events_format(question.events)
     events = first_events(question.events, format_, columns, timezone, question.sample)
@@ -205,8 +203,8 @@ def _explained(question: Question, job: Job) -> Explained:
 
 def _inputs(question: Question) -> tuple[pa.Table, pa.Schema, str]:
     """The subscriptions, the events' columns and the time zone; a store knows all of them."""
-    from caddis.files.subscriptions import read_subscriptions
-    from caddis.spark.store.store import open_store
+    from caddis.files import read_subscriptions
+    from caddis.spark.store import open_store
 
     store = open_store(question.subscriptions)
     if store is not None and question.schema is None and question.events is None:
@@ -218,8 +216,7 @@ def _inputs(question: Question) -> tuple[pa.Table, pa.Schema, str]:
 
 
 def _schema(question: Question) -> pa.Schema:
-    from caddis.files.ddl import EXAMPLE, parse_schema
-    from caddis.files.schemas import schema_of
+    from caddis.files import EXAMPLE, parse_schema, schema_of
 
     if question.schema is not None:
         return parse_schema(question.schema, question.timezone)

@@ -17,12 +17,11 @@ import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
 
-from caddis.cli.shell.screen import count, short, show_titled, text_table
+from caddis.cli.shell import count, short, show_titled, text_table
 
 if TYPE_CHECKING:
     from caddis.models import Asker, Model, PassedOver
-    from caddis.ordering import Executor
-    from caddis.ordering.explaining import Answer, EventExplained, ModelExplanation, Step
+    from caddis.ordering import Answer, EventExplained, Executor, ModelExplanation, Step
 
 SHOWN_ANSWERS = 4
 
@@ -90,8 +89,7 @@ def explain_sample(
     """Decide some events with models, and tell how."""
     from caddis.matching import Matcher
     from caddis.models import AnswerCache, Asker, Catalogue, Statistics
-    from caddis.ordering import DEFAULT, Executor, warm_up
-    from caddis.ordering.explaining import explain_models
+    from caddis.ordering import DEFAULT, Executor, explain_models, warm_up
 
     warm_up()
     catalogue = Catalogue(models)
@@ -114,7 +112,7 @@ def explain_sample(
 def _measured(
     executor: Executor, events: pa.RecordBatch, asker: Asker, found: ModelExplanation
 ) -> Yardstick:
-    from caddis.ordering.certificate.events import event_certificates
+    from caddis.ordering.certificate import event_certificates
 
     costs = np.array([model.milliseconds for model in found.models])
     cost_of = {model.name: model.milliseconds for model in found.models}

@@ -37,8 +37,7 @@ from caddis.cli.keys.options import (
     Topics,
     Values,
 )
-from caddis.cli.shell import options
-from caddis.cli.shell.running import run
+from caddis.cli.shell import options, run
 
 NAME = "keys"
 

@@ -10,15 +10,25 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from caddis.cli.shell.screen import show_titled, text_table
+from caddis.cli.shell import show_titled, text_table
 from caddis.errors import KeyFileError
-from caddis.sealed.keys.authority_files import AUTHORITY, read_authority
-from caddis.sealed.keys.directory import DIRECTORY, Directory
-from caddis.sealed.keys.documents import fingerprint
-from caddis.sealed.keys.entitlements import ROLES, as_text, spans_of
-from caddis.sealed.keys.files import read_public
-from caddis.sealed.keys.identities import IDENTITY, PUBLIC_IDENTITY, Identity, PublicIdentity
-from caddis.sealed.keys.rings import BUNDLE, Bundle
+from caddis.sealed.keys import (
+    AUTHORITY,
+    BUNDLE,
+    DIRECTORY,
+    IDENTITY,
+    PUBLIC_IDENTITY,
+    ROLES,
+    Bundle,
+    Directory,
+    Identity,
+    PublicIdentity,
+    as_text,
+    fingerprint,
+    read_authority,
+    read_public,
+    spans_of,
+)
 
 Row = dict[str, object]
 

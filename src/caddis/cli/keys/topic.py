@@ -9,14 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from caddis.cli.keys.said import KeysSaid, command
-from caddis.cli.shell.options import checked_timezone
-from caddis.cli.shell.screen import count
+from caddis.cli.shell import checked_timezone, count
 from caddis.errors import EventError
-from caddis.files.ddl import EXAMPLE, parse_schema
-from caddis.files.paths import FileFormat, existing, format_of
-from caddis.files.schemas import schema_of
-from caddis.sealed.design import Scheme, TopicDesign
-from caddis.sealed.keys.authority_files import change_authority
+from caddis.files import EXAMPLE, FileFormat, existing, format_of, parse_schema, schema_of
+from caddis.sealed import Scheme, TopicDesign
+from caddis.sealed.keys import change_authority
 
 
 @dataclass(frozen=True, slots=True)

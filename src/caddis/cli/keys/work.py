@@ -8,17 +8,20 @@ from pathlib import Path
 
 from caddis.cli.keys.options import AUTHORITY
 from caddis.cli.keys.said import KeysSaid, command
-from caddis.cli.shell.screen import count
+from caddis.cli.shell import count
 from caddis.errors import AccessError, KeyFileError
-from caddis.sealed.keys.authority import Authority
-from caddis.sealed.keys.authority_files import (
+from caddis.sealed.keys import (
+    Authority,
     Change,
+    Identity,
+    PublicIdentity,
+    Role,
+    as_text,
     change_authority,
     create_authority,
+    is_open,
     read_authority,
 )
-from caddis.sealed.keys.entitlements import Role, as_text, is_open
-from caddis.sealed.keys.identities import Identity, PublicIdentity
 
 
 def begin(path: Path) -> KeysSaid:

@@ -1,0 +1,7 @@
+"""TODO."""
+
+from caddis.cli.lab.runs import require_matplotlib
+
+__all__ = [
+    "require_matplotlib",
+]

@@ -10,22 +10,24 @@ from pathlib import Path
 from rich.console import Console
 
 from caddis.cli.lab.adaptive_filtering_order import FigureOrder
-from caddis.cli.lab.runs import FIGURES, RUNS, RunFolder, finite, require_matplotlib
 from caddis.cli.lab.adaptive_filtering_tables import show_figure, show_savings
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count
-from caddis.lab.adaptive_filtering.figures import (
+from caddis.cli.lab.runs import FIGURES, RUNS, RunFolder, finite, require_matplotlib
+from caddis.cli.shell import Job, count
+from caddis.lab.adaptive_filtering import (
     SYNTHETIC,
+    TABLE,
     Conditions,
     Experiment,
     Figure,
     Measure,
     Run,
     Task,
+    cells,
     draw_topologies,
     plan,
+    savings,
+    write_figures,
 )
-from caddis.lab.adaptive_filtering.results import TABLE, cells, savings, write_figures
 
 MADE_UP = (
     "Topologies are made up like PlanetLab's; --round-trips names measured round trips instead."
@@ -120,7 +122,7 @@ def redraw(order: FigureOrder, job: Job) -> Redrawn:
 
 
 def _drawn(order: FigureOrder, figures: Sequence[Figure], runs: Sequence[Run]) -> list[Path]:
-    from caddis.lab.adaptive_filtering.plots import draw
+    from caddis.lab.adaptive_filtering import draw
 
     table = order.out / FIGURES
     with table.open("w", encoding="utf-8") as file:

@@ -10,16 +10,9 @@ from pathlib import Path
 from caddis.arrays import Floats
 from caddis.cli.lab.runs import words
 from caddis.errors import CaddisError
-from caddis.lab.adaptive_filtering.figures import (
-    SYNTHETIC,
-    Conditions,
-    Figure,
-    Scale,
-    figure,
-    policy_named,
-)
-from caddis.lab.simulators.overlay_results import Mean
-from caddis.overlay.topology.round_trips import read_round_trips
+from caddis.lab.adaptive_filtering import SYNTHETIC, Conditions, Figure, Scale, figure, policy_named
+from caddis.lab.simulators import Mean
+from caddis.overlay.topology import read_round_trips
 
 FULL, FULL_EVENTS = Scale(), 1000
 QUICK_EVENTS = 10

@@ -7,10 +7,18 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from caddis.cli.shell.screen import show_titled, text_table
-from caddis.lab.adaptive_filtering.figures import BASELINE, Figure, Run
-from caddis.lab.adaptive_filtering.results import MEANS, Cell, cells, percent_less, savings
-from caddis.lab.simulators.overlay_results import Mean
+from caddis.cli.shell import show_titled, text_table
+from caddis.lab.adaptive_filtering import (
+    BASELINE,
+    MEANS,
+    Cell,
+    Figure,
+    Run,
+    cells,
+    percent_less,
+    savings,
+)
+from caddis.lab.simulators import Mean
 
 NOTHING = "–"
 

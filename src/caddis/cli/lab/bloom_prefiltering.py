@@ -7,10 +7,8 @@ from functools import partial
 from caddis.cli.lab.bloom_prefiltering_order import PrefilteringOrder
 from caddis.cli.lab.figures import Redrawn, Study
 from caddis.cli.lab.figures import redraw as redraw_figures
-from caddis.cli.shell.running import Job
-from caddis.lab.bloom_prefiltering.figures import SHEETS
-from caddis.lab.bloom_prefiltering.kinds import Experiment, is_timed, plan
-from caddis.lab.bloom_prefiltering.runs import TABLE
+from caddis.cli.shell import Job
+from caddis.lab.bloom_prefiltering import SHEETS, TABLE, Experiment, is_timed, plan
 
 CLOCKS = "Times are those of this machine as it was; what is compared ran in turn in one process."
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from caddis.cli.lab.runs import up_to, words
-from caddis.lab.bloom_prefiltering.figures import figures_named
-from caddis.lab.bloom_prefiltering.runs import Conditions, Scale, Setup
-from caddis.lab.figures.figures import Figure
+from caddis.lab.bloom_prefiltering import Conditions, Scale, Setup, figures_named
+from caddis.lab.figures import Figure
 
 FULL = Scale()
 QUICK = Scale(

@@ -29,8 +29,7 @@ from caddis.cli.lab.options import (
     size,
     sizes,
 )
-from caddis.cli.shell import options
-from caddis.cli.shell.running import Job, Result, run
+from caddis.cli.shell import Job, Result, options, run
 
 NAME = "lab"
 ADAPTIVE_FILTERING = """

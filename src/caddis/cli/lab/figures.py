@@ -15,12 +15,12 @@ from rich.console import Console
 
 from caddis.cli.lab.runs import FIGURES, RUNS, RunFolder, finite, require_matplotlib
 from caddis.cli.lab.tables import show_figure
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count
-from caddis.lab.figures.figures import (
+from caddis.cli.shell import Job, count
+from caddis.lab.figures import (
     Figure,
     Key,
     Run,
+    RunTable,
     Task,
     Values,
     by_measure,
@@ -29,12 +29,11 @@ from caddis.lab.figures.figures import (
     whole,
     write_figures,
 )
-from caddis.lab.figures.run_tables import RunTable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from caddis.lab.figures.plots import Sheets
+    from caddis.lab.figures import Sheets
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ def redraw(study: Study, out: Path, master: str, job: Job) -> Redrawn:
 
 
 def _drawn(study: Study, out: Path, values: Values) -> list[Path]:
-    from caddis.lab.figures.plots import draw
+    from caddis.lab.figures import draw
 
     table = out / FIGURES
     with table.open("w", encoding="utf-8") as file:

@@ -7,10 +7,8 @@ from functools import partial
 from caddis.cli.lab.figures import Redrawn, Study
 from caddis.cli.lab.figures import redraw as redraw_figures
 from caddis.cli.lab.local_building_blocks_order import BlocksOrder
-from caddis.cli.shell.running import Job
-from caddis.lab.local_building_blocks.figures import SHEETS
-from caddis.lab.local_building_blocks.kinds import Experiment, plan
-from caddis.lab.local_building_blocks.runs import DRAWN, TABLE
+from caddis.cli.shell import Job
+from caddis.lab.local_building_blocks import DRAWN, SHEETS, TABLE, Experiment, plan
 
 MADE_UP = "Interests are drawn; --interests names a file of real ones instead."
 

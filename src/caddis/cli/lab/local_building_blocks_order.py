@@ -10,11 +10,10 @@ import numpy as np
 
 from caddis.cli.lab.runs import up_to, words
 from caddis.errors import TopicError
-from caddis.files.paths import existing
-from caddis.lab.figures.figures import Figure
-from caddis.lab.local_building_blocks.figures import figures_named
-from caddis.lab.local_building_blocks.runs import Conditions, Scale, Setup
-from caddis.lab.workloads.interests import from_json, planted
+from caddis.files import existing
+from caddis.lab.figures import Figure
+from caddis.lab.local_building_blocks import Conditions, Scale, Setup, figures_named
+from caddis.lab.workloads import from_json, planted
 
 FULL = Scale()
 QUICK = Scale(

@@ -15,12 +15,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from caddis.cli.match.order import start_spark
-from caddis.cli.shell.java import require_java
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count
+from caddis.cli.match import start_spark
+from caddis.cli.shell import Job, count, require_java
 from caddis.errors import CaddisError, EnvironmentProblem
-from caddis.lab.figures.run_tables import RunTable
+from caddis.lab.figures import RunTable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -81,7 +79,7 @@ class RunFolder(Generic[R]):
         """
         require_java()
         spark = start_spark(master, "UTC", job)
-        from caddis.spark.base.spreading import AT_ONCE, spread
+        from caddis.spark.base import AT_ONCE, spread
 
         what = count(len(tasks), "task")
         kept = f"; {count(len(self.runs), 'line')} of {RUNS} kept" if self.runs else ""

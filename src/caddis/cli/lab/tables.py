@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from rich.console import Console
 
-from caddis.cli.shell.screen import show_titled, text_table
-from caddis.lab.figures.figures import Figure, Line
-from caddis.lab.figures.figures import Values, of_line
+from caddis.cli.shell import show_titled, text_table
+from caddis.lab.figures import Figure, Line, Values, of_line
 
 NOTHING = "–"
 

@@ -10,13 +10,12 @@ from rich.console import Console
 
 from caddis.cli.match.model_summary import ModelSummary, ProblemList
 from caddis.cli.match.order import Order, Prepared, compiled, look_at_events, prepare, start_spark
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count, rate, show_rows
-from caddis.files.json_lines import naming_bad_lines
-from caddis.files.output import (
+from caddis.cli.shell import Job, count, rate, show_rows
+from caddis.files import (
     INVALID,
     check_free,
     file_count,
+    naming_bad_lines,
     publish,
     staging_folder,
     write_invalid,
@@ -110,9 +109,13 @@ def match_once(order: Order, job: Job) -> BatchSummary:
 def _match(order: Order, prepared: Prepared, staging: Path, job: Job) -> _Matched:
     """Match into the staging folder, and list beside the matches what went wrong."""
     spark = start_spark(order.master, order.timezone, job)
-    from caddis.spark.base.failures import spark_failures
-    from caddis.spark.base.files import read_events, write_matches
-    from caddis.spark.base.progress import RowCount, watching_tasks
+    from caddis.spark.base import (
+        RowCount,
+        read_events,
+        spark_failures,
+        watching_tasks,
+        write_matches,
+    )
 
     events_seen, matches_seen = RowCount(), RowCount()
     with naming_bad_lines(order.events, prepared.format), spark_failures():

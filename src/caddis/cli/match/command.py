@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import options
-from caddis.cli.shell.running import run
-from caddis.files.paths import FileFormat
+from caddis.cli.shell import options, run
+from caddis.files import FileFormat
 
 NAME = "match"
 EXAMPLES = """

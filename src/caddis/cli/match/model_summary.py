@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from caddis.cli.shell.screen import short
+from caddis.cli.shell import short
 
 if TYPE_CHECKING:
     from caddis.spark import ModelReport, ModelUse

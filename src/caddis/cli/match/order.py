@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from caddis.cli.match.models import load_models, naming_the_option, naming_the_option_in
-from caddis.cli.shell.java import require_java
-from caddis.cli.shell.options import checked_timezone
-from caddis.cli.shell.running import Job, debugging
-from caddis.cli.shell.screen import count
+from caddis.cli.shell import Job, checked_timezone, count, debugging, require_java
 from caddis.errors import EventError, InvalidSubscriptions, ModelError, SubscriptionTableError
-from caddis.files.paths import FileFormat, data_files, existing, format_of, named_format
+from caddis.files import FileFormat, data_files, existing, format_of, named_format
 
 if TYPE_CHECKING:
     from caddis.models import Model
     from caddis.spark import ModelReport, SubscriptionStore
-    from caddis.spark.base.files import DataFrame, SparkSession
+    from caddis.spark.base import DataFrame, SparkSession
 
     EventReader = Callable[[SparkSession, Path, FileFormat, pa.Schema | None], DataFrame]
 
@@ -78,9 +75,8 @@ class Compiled:
 
 def prepare(order: Order, job: Job) -> Prepared:
     """Check what can be checked, and read the subscriptions."""
-    from caddis.files.ddl import parse_schema
-    from caddis.files.subscriptions import read_subscriptions
-    from caddis.spark.store.store import open_store
+    from caddis.files import parse_schema, read_subscriptions
+    from caddis.spark.store import open_store
 
     existing(order.events, EventError)
     existing(order.subscriptions, SubscriptionTableError)
@@ -100,7 +96,7 @@ def prepare(order: Order, job: Job) -> Prepared:
 def start_spark(master: str, timezone: str, job: Job) -> SparkSession:
     """A session that ends with the job."""
     with job.screen.step(f"Starting Spark on {master}") as step:
-        from caddis.spark.base.session import local_session
+        from caddis.spark.base import local_session
 
         session = local_session(master, timezone=timezone, quiet=not debugging())
         spark = job.resources.enter_context(session)

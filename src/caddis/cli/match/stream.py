@@ -16,15 +16,20 @@ from rich.console import Console
 
 from caddis.cli.match.model_summary import ModelSummary, ProblemList
 from caddis.cli.match.order import Order, Prepared, compiled, look_at_events, prepare, start_spark
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count, rate, show_rows
+from caddis.cli.shell import Job, count, rate, show_rows
 from caddis.errors import EventError
-from caddis.files.json_lines import naming_bad_lines
-from caddis.files.output import CHECKPOINT, INVALID, check_free, forget_checkpoint, write_invalid
+from caddis.files import (
+    CHECKPOINT,
+    INVALID,
+    check_free,
+    forget_checkpoint,
+    naming_bad_lines,
+    write_invalid,
+)
 
 if TYPE_CHECKING:
     from caddis.spark import ModelReport
-    from caddis.spark.base.progress import MicroBatch, StreamingQuery
+    from caddis.spark.base import MicroBatch, StreamingQuery
 
 
 @dataclass(slots=True)
@@ -110,8 +115,7 @@ def _run(
     order: Order, prepared: Prepared, checkpoint: Path, summary: StreamSummary, job: Job
 ) -> None:
     spark = start_spark(order.master, order.timezone, job)
-    from caddis.spark.base.failures import spark_failures
-    from caddis.spark.base.files import counted, read_event_stream, stream_matches
+    from caddis.spark.base import counted, read_event_stream, spark_failures, stream_matches
 
     with naming_bad_lines(order.events, prepared.format), spark_failures():
         events = look_at_events(order, prepared, spark, read_event_stream, job)
@@ -131,7 +135,7 @@ def _run(
 def _follow(
     query: StreamingQuery, doing: str, summary: StreamSummary, report: ModelReport, job: Job
 ) -> None:
-    from caddis.spark.base.progress import follow
+    from caddis.spark.base import follow
 
     problems = ProblemList(summary.out)
     with job.screen.step(doing) as step:

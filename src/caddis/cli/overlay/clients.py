@@ -12,7 +12,7 @@ from caddis.cli.overlay.order import OverlayOrder, PreparedOverlay, prepare_over
 from caddis.errors import OverlayError
 
 if TYPE_CHECKING:
-    from caddis.spark.overlay.logs import Log
+    from caddis.spark.overlay import Log
 
 LISTED = 10
 
@@ -47,8 +47,8 @@ def subscribe_at(order: OverlayOrder, broker: str, id_: str, where: str) -> Clie
     prepared = prepare_overlay(order)
     log = _clients(prepared, broker)
     prepared.check_where(where, id_)
-    from caddis.overlay.messages import Subscribe
-    from caddis.spark.overlay.messages import to_record
+    from caddis.overlay import Subscribe
+    from caddis.spark.overlay import to_record
 
     log.append([to_record(Subscribe(id_, where))])
     return ClientSaid(broker, id_, where)
@@ -58,9 +58,8 @@ def unsubscribe_at(order: OverlayOrder, broker: str, id_: str) -> ClientSaid:
     """Ask a broker for nothing more."""
     prepared = prepare_overlay(order)
     log = _clients(prepared, broker)
-    from caddis.overlay.messages import Unsubscribe
-    from caddis.spark.overlay.control import subscribed
-    from caddis.spark.overlay.messages import to_record
+    from caddis.overlay import Unsubscribe
+    from caddis.spark.overlay import subscribed, to_record
 
     there = subscribed(log)
     if id_ not in there:
@@ -74,7 +73,7 @@ def unsubscribe_at(order: OverlayOrder, broker: str, id_: str) -> ClientSaid:
 
 
 def _clients(prepared: PreparedOverlay, broker: str) -> Log:
-    from caddis.spark.overlay.folder import OverlayFolder
+    from caddis.spark.overlay import OverlayFolder
 
     prepared.entry(broker)
     order = prepared.order

@@ -9,9 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from caddis.cli.overlay.order import OverlayOrder, prepare_overlay
-from caddis.cli.shell import options
-from caddis.cli.shell.running import Job, Result, run
-from caddis.files.paths import FileFormat
+from caddis.cli.shell import Job, Result, options, run
+from caddis.files import FileFormat
 
 NAME = "overlay"
 RUN_EXAMPLES = """

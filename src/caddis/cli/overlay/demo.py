@@ -16,7 +16,7 @@ from caddis.cli.overlay.order import OverlayOrder, PreparedOverlay
 from caddis.cli.overlay.run import read_overlay, run_brokers
 from caddis.cli.overlay.show import OverlayTree
 from caddis.cli.overlay.summary import OverlaySummary
-from caddis.cli.shell.running import Job
+from caddis.cli.shell import Job
 from caddis.errors import OverlayError
 
 FILE = "overlay.yaml"

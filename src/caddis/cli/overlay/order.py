@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from caddis.cli.match.models import NONE_GIVEN, load_models
-from caddis.cli.shell.options import checked_timezone
+from caddis.cli.match import NONE_GIVEN, load_models
+from caddis.cli.shell import checked_timezone
 from caddis.errors import EventError, InvalidSubscriptions, OverlayError, SubscriptionError
-from caddis.files.paths import FileFormat, data_files, existing, format_of
+from caddis.files import FileFormat, data_files, existing, format_of
 
 if TYPE_CHECKING:
     from caddis.models import Model
-    from caddis.overlay.file.overlay_file import BrokerEntry, OverlayFile
-    from caddis.spark.overlay.broker import BrokerSettings, EventSettings
+    from caddis.overlay.file import BrokerEntry, OverlayFile
+    from caddis.spark.overlay import BrokerSettings, EventSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class PreparedOverlay:
 
     def event_settings(self) -> EventSettings:
         """What all brokers agree on."""
-        from caddis.spark.overlay.broker import EventSettings
+        from caddis.spark.overlay import EventSettings
 
         order = self.order
         return EventSettings(
@@ -111,7 +111,7 @@ class PreparedOverlay:
 
     def broker_settings(self, name: str) -> BrokerSettings:
         """What one broker is told."""
-        from caddis.spark.overlay.broker import EVERYTHING, BrokerSettings
+        from caddis.spark.overlay import EVERYTHING, BrokerSettings
 
         broker = self.entry(name)
         return BrokerSettings(
@@ -126,8 +126,8 @@ class PreparedOverlay:
 
 def prepare_overlay(order: OverlayOrder) -> PreparedOverlay:
     """Read the file and all that it names, except events."""
-    from caddis.overlay.batch_routing import DEFAULT, policy_named
-    from caddis.overlay.file.overlay_file import read_overlay_file
+    from caddis.overlay import DEFAULT, policy_named
+    from caddis.overlay.file import read_overlay_file
 
     overlay = read_overlay_file(existing(order.file, OverlayError))
     checked_timezone(order.timezone)
@@ -166,7 +166,7 @@ def _naming_the_key(problem: str) -> str:
 
 
 def _schema(overlay: OverlayFile, order: OverlayOrder) -> pa.Schema:
-    from caddis.files.ddl import parse_schema
+    from caddis.files import parse_schema
 
     try:
         schema = parse_schema(overlay.schema, order.timezone)
@@ -190,8 +190,8 @@ def _located(spec: str, folder: Path) -> str:
 def _subscriptions(broker: BrokerEntry) -> dict[str, str]:
     if broker.subscriptions is None:
         return {}
-    from caddis.files.subscriptions import read_subscriptions
-    from caddis.matching.subscription_tables import subscription_ids_of
+    from caddis.files import read_subscriptions
+    from caddis.matching import subscription_ids_of
 
     table = read_subscriptions(broker.subscriptions)
     ids = subscription_ids_of(table).cast(pa.string()).to_pylist()

@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from caddis.cli.match.order import start_spark
+from caddis.cli.match import start_spark
 from caddis.cli.overlay.order import OverlayOrder, PreparedOverlay, prepare_overlay
 from caddis.cli.overlay.summary import OverlaySummary
-from caddis.cli.shell.java import require_java
-from caddis.cli.shell.running import Job, debugging
-from caddis.cli.shell.screen import count
-from caddis.files.json_lines import naming_bad_lines
+from caddis.cli.shell import Job, count, debugging, require_java
+from caddis.files import naming_bad_lines
 
 if TYPE_CHECKING:
-    from caddis.spark.overlay.running import RunningOverlay
+    from caddis.spark.overlay import RunningOverlay
 
 
 def read_overlay(order: OverlayOrder, job: Job) -> PreparedOverlay:
@@ -37,8 +35,7 @@ def run_brokers(
     order = prepared.order
     brokers = [prepared.broker_settings(name) for name in names]
     require_java()
-    from caddis.spark.overlay.folder import OverlayFolder
-    from caddis.spark.overlay.running import RunningOverlay
+    from caddis.spark.overlay import OverlayFolder, RunningOverlay
 
     overlay = RunningOverlay(brokers, prepared.event_settings(), OverlayFolder(order.folder))
     with job.screen.step("Passing on who publishes and who subscribes") as step:
@@ -68,7 +65,7 @@ def _run(
     if not debugging():
         # It would show a traceback of its own for an error that is told in one sentence.
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    from caddis.spark.base.failures import spark_failures
+    from caddis.spark.base import spark_failures
 
     with ExitStack() as naming:
         for broker in map(prepared.entry, names):

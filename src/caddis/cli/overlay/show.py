@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from caddis.cli.overlay.order import PreparedOverlay
-from caddis.cli.shell.screen import count
+from caddis.cli.shell import count
 
 
 @dataclass(frozen=True, slots=True)

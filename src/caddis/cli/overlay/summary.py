@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from caddis.cli.shell.screen import count, text_table
+from caddis.cli.shell import count, text_table
 
 if TYPE_CHECKING:
-    from caddis.spark.overlay.running import BrokerReport
+    from caddis.spark.overlay import BrokerReport
 
 COUNTS = ("published", "received", "forwarded", "notified", "refused")
 

@@ -34,8 +34,7 @@ from caddis.cli.sealed.options import (
     Topic,
     Wishes,
 )
-from caddis.cli.shell import options
-from caddis.cli.shell.running import Job, Result, run
+from caddis.cli.shell import Job, Result, options, run
 
 NAME = "sealed"
 EVENTS_EXAMPLES = """

@@ -34,11 +34,10 @@ from caddis.cli.sealed.demo_summary import BrokerTold, DemoSummary, Received, St
 from caddis.cli.sealed.opening import OpenOrder, open_events
 from caddis.cli.sealed.publishing import EventOrder, seal_events
 from caddis.cli.sealed.subscribing import SubscriptionOrder, seal_subscriptions
-from caddis.cli.shell.java import require_java
-from caddis.cli.shell.running import Job
+from caddis.cli.shell import Job, require_java
 from caddis.errors import CaddisError, ConfidentialError
 from caddis.matching import Matcher
-from caddis.sealed.design import Scheme
+from caddis.sealed import Scheme
 
 EVENTS, SUBSCRIPTIONS, MATCHES = "events", "subscriptions", "matches"
 BROKER = [sys.executable, "-c", "from caddis.cli import main; main()", "sealed", "match"]

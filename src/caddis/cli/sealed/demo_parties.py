@@ -20,15 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from caddis.lab.workloads.marketplace import (
-    MARKETPLACE_SCHEMA,
-    marketplace_events,
-    marketplace_subscriptions,
-)
-from caddis.sealed.design import Scheme, TopicDesign
-from caddis.sealed.keys.authority import Authority
-from caddis.sealed.keys.authority_files import change_authority, create_authority
-from caddis.sealed.keys.identities import Identity
+from caddis.lab.workloads import MARKETPLACE_SCHEMA, marketplace_events, marketplace_subscriptions
+from caddis.sealed import Scheme, TopicDesign
+from caddis.sealed.keys import Authority, Identity, change_authority, create_authority
 
 TOPIC = "offers"
 PUBLISHERS = ("quay", "market")

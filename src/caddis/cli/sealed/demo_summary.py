@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from caddis.cli.sealed.files import reason
-from caddis.cli.shell.screen import short, show_rows, show_titled, text_table
+from caddis.cli.shell import short, show_rows, show_titled, text_table
 
 ATTACKS = {
     "TamperedEvent": "a copy whose payload was changed",

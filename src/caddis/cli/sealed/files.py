@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from caddis.errors import CaddisError, EventError
-from caddis.files.paths import FileFormat, data_files, existing, named_format
+from caddis.files import FileFormat, data_files, existing, named_format
 
 ROWS_AT_A_TIME = 8_192
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from caddis.errors import EventError
-from caddis.files.paths import FileFormat, data_files, existing, format_of
+from caddis.files import FileFormat, data_files, existing, format_of
 
 MATCHED = ("event_id", "subscription_id")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from caddis.errors import AccessError, KeyFileError
-from caddis.sealed.keys.entitlements import Role
-from caddis.sealed.keys.rings import KeyRing
+from caddis.sealed.keys import KeyRing, Role
 
 
 def read_ring(folder: Path, name: str, authority: str | None) -> KeyRing:

@@ -13,27 +13,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 
-from caddis.cli.match.order import start_spark
+from caddis.cli.match import start_spark
 from caddis.cli.sealed.files import check_id_types, reason, sealed_event_files
-from caddis.cli.shell.java import require_java
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count, rate, short, show_rows
+from caddis.cli.shell import Job, count, rate, require_java, short, show_rows
 from caddis.errors import SubscriptionTableError
-from caddis.files.output import (
+from caddis.files import (
     INVALID,
+    FileFormat,
     check_free,
+    existing,
     file_count,
+    named_format,
     publish,
+    read_subscriptions,
     staging_folder,
     write_invalid,
 )
-from caddis.files.paths import FileFormat, existing, named_format
-from caddis.files.subscriptions import read_subscriptions
-from caddis.sealed.keys.directory import Directory
+from caddis.sealed.keys import Directory
 
 if TYPE_CHECKING:
     from caddis.spark import SealedReport
-    from caddis.spark.base.files import DataFrame, SparkSession
+    from caddis.spark.base import DataFrame, SparkSession
 
 REFUSED = "_refused.jsonl"
 
@@ -175,9 +175,7 @@ def _matched(
     """Match into the staging folder, and list beside the matches what was refused."""
     spark = start_spark(order.master, "UTC", job)
     from caddis.spark import SealedReport
-    from caddis.spark.base.failures import spark_failures
-    from caddis.spark.base.files import write_matches
-    from caddis.spark.base.progress import RowCount, watching_tasks
+    from caddis.spark.base import RowCount, spark_failures, watching_tasks, write_matches
 
     counted, report = RowCount(), SealedReport()
     with spark_failures():
@@ -207,7 +205,7 @@ def _compiled(
 ) -> tuple[DataFrame, list[tuple[object, str]]]:
     """The matches to be computed, and subscriptions that cannot be used."""
     from caddis.spark import match
-    from caddis.spark.base.files import read_events
+    from caddis.spark.base import read_events
 
     events = read_events(spark, order.events, "parquet")
     settings: dict[str, Any] = {

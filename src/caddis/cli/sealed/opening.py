@@ -21,16 +21,13 @@ from rich.console import Console
 from caddis.cli.sealed.files import check_free, check_named, reason, sealed_batches, write_table
 from caddis.cli.sealed.found import found_events
 from caddis.cli.sealed.keys import one_topic, read_ring
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count, show_rows
+from caddis.cli.shell import Job, count, show_rows
 from caddis.errors import EventError, SubscriptionTableError
-from caddis.files.paths import existing
-from caddis.files.subscriptions import read_subscriptions
-from caddis.language.columns import is_text
-from caddis.sealed.events.replays import ReplayMemory
-from caddis.sealed.keys.directory import Directory
-from caddis.sealed.keys.files import locked
-from caddis.sealed.opening import Inbox, Received
+from caddis.files import existing, read_subscriptions
+from caddis.language import is_text
+from caddis.sealed import Inbox, Received
+from caddis.sealed.events import ReplayMemory
+from caddis.sealed.keys import Directory, locked
 
 EVENT_ID = "event_id"
 LOOKED_AT, WANTED, ELSEWHERE = "looked at", "wanted", "of other topics"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from caddis.files.paths import FileFormat
+from caddis.files import FileFormat
 
 KEYS = "Keys"
 

@@ -14,15 +14,11 @@ from rich.console import Console
 
 from caddis.cli.sealed.files import check_free, check_parquet_named, new_file
 from caddis.cli.sealed.keys import one_topic, read_ring
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count, rate, show_rows
+from caddis.cli.shell import Job, count, rate, show_rows
 from caddis.errors import EventError
-from caddis.files.paths import FileFormat, existing, format_of
-from caddis.files.samples import event_batches
-from caddis.files.schemas import schema_of
-from caddis.sealed.design import TopicDesign
-from caddis.sealed.keys.secrets import PublisherKeys
-from caddis.sealed.sealing import EventSealer
+from caddis.files import FileFormat, event_batches, existing, format_of, schema_of
+from caddis.sealed import EventSealer, TopicDesign
+from caddis.sealed.keys import PublisherKeys
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,12 @@ from rich.console import Console
 
 from caddis.cli.sealed.files import check_free, check_named, write_table
 from caddis.cli.sealed.keys import one_topic, read_ring
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count, show_rows
+from caddis.cli.shell import Job, count, show_rows
 from caddis.errors import SubscriptionError, SubscriptionTableError
-from caddis.files.paths import existing
-from caddis.files.subscriptions import read_subscriptions
-from caddis.sealed.clauses.subscriptions import as_text, join
-from caddis.sealed.keys.rings import KeyRing
-from caddis.sealed.sealing import SubscriptionSealer
+from caddis.files import existing, read_subscriptions
+from caddis.sealed import SubscriptionSealer
+from caddis.sealed.clauses import as_text, join
+from caddis.sealed.keys import KeyRing
 
 EPOCHS = 2
 """How many of the newest epochs subscriptions are sealed for, if nothing else is said: so they

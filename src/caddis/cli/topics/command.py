@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import options
-from caddis.cli.shell.running import Job, Result, run
-from caddis.files.paths import FileFormat
+from caddis.cli.shell import Job, Result, options, run
+from caddis.files import FileFormat
 
 NAME = "topics"
 CLUSTER_EXAMPLES = """

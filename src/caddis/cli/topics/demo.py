@@ -12,12 +12,12 @@ from pyarrow import csv
 from rich.console import Console
 from rich.text import Text
 
-from caddis.cli.shell.running import Job
+from caddis.cli.shell import Job
 from caddis.cli.topics.order import ClusterOrder
 from caddis.cli.topics.run import cluster_files
 from caddis.cli.topics.summary import ClusterSummary
 from caddis.errors import TopicError
-from caddis.lab.workloads.interests import planted
+from caddis.lab.workloads import planted
 
 INTERESTS, RATES, MAP = "interests.parquet", "rates.csv", "map"
 GROUPS = 25

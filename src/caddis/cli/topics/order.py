@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from caddis.cli.lab.runs import require_matplotlib
-from caddis.cli.shell.java import require_java
+from caddis.cli.lab import require_matplotlib
+from caddis.cli.shell import require_java
 from caddis.errors import TopicError
-from caddis.files.output import check_free
-from caddis.files.paths import FileFormat, existing, format_of
-from caddis.topics.channels.map import ChannelMap
+from caddis.files import FileFormat, check_free, existing, format_of
+from caddis.topics.channels import ChannelMap
 
 MAP, VERSIONED = "channels", "channels.json"
 CURVE, CURVE_PLOT, FILTERING_PLOT = "curve.csv", "cost.png", "filtering.png"

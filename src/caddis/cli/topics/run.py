@@ -12,22 +12,18 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from caddis.arrays import Int32s, Int64s
-from caddis.cli.match.order import start_spark
-from caddis.cli.shell.running import Job
-from caddis.cli.shell.screen import count
+from caddis.cli.match import start_spark
+from caddis.cli.shell import Job, count
 from caddis.cli.topics.order import CURVE, CURVE_PLOT, FILTERING_PLOT, MAP, VERSIONED, ClusterOrder
 from caddis.cli.topics.summary import ClusterSummary
 from caddis.errors import TopicError
-from caddis.files.output import publish, staging_folder
-from caddis.files.paths import format_of
-from caddis.lab.figures.topic_plots import CurvePoint, draw_curve, draw_filtering
-from caddis.topics.channels.map import ChannelMap
+from caddis.files import format_of, publish, staging_folder
+from caddis.lab.figures import CurvePoint, draw_curve, draw_filtering
+from caddis.topics.channels import ChannelMap
 
 if TYPE_CHECKING:
-    from caddis.spark.base.files import DataFrame, SparkSession
-    from caddis.spark.topics.reports import ClusteringReport, WaveReport
-    from caddis.spark.topics.tables import PreviousMap
-    from caddis.spark.topics.waves import Clusterer
+    from caddis.spark.base import DataFrame, SparkSession
+    from caddis.spark.topics import Clusterer, ClusteringReport, PreviousMap, WaveReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +64,8 @@ def cluster_files(order: ClusterOrder, job: Job) -> ClusterSummary:
 
 
 def _tables(order: ClusterOrder, spark: SparkSession) -> Tables:
-    from caddis.spark.base.failures import spark_failures
-    from caddis.spark.topics.files import CHANNELS, RATES, Numbers, like_interests, read_table
+    from caddis.spark.base import spark_failures
+    from caddis.spark.topics import CHANNELS, RATES, Numbers, like_interests, read_table
 
     with spark_failures():
         interests = read_table(spark, order.interests, order.interests_format)
@@ -85,9 +81,8 @@ def _tables(order: ClusterOrder, spark: SparkSession) -> Tables:
 
 
 def _found(order: ClusterOrder, tables: Tables, job: Job) -> Found:
-    from caddis.spark.base.progress import watching_tasks
-    from caddis.spark.topics.clustering import Effort, clustering, map_before
-    from caddis.spark.topics.reports import ClusteringReport
+    from caddis.spark.base import watching_tasks
+    from caddis.spark.topics import ClusteringReport, Effort, clustering, map_before
 
     spark, report = tables.interests.sparkSession, ClusteringReport()
     effort = Effort(order.sample, order.tries, order.improvement, order.waves)

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from caddis.arrays import Int64s
-from caddis.cli.shell.screen import count, show_rows, show_titled, text_table
+from caddis.cli.shell import count, show_rows, show_titled, text_table
 from caddis.cli.topics.order import ClusterOrder
-from caddis.lab.figures.topic_plots import CurvePoint
+from caddis.lab.figures import CurvePoint
 
 if TYPE_CHECKING:
-    from caddis.spark.topics.reports import ClusteringReport
+    from caddis.spark.topics import ClusteringReport
 
 QUANTILES = (0.5, 0.9, 0.99)
 ENDED = {

@@ -19,12 +19,10 @@ import numpy as np
 
 from caddis.arrays import Floats
 from caddis.errors import OverlayError
-from caddis.lab.simulators.overlay import RoutingTables, simulate, subscribe_all
-from caddis.lab.simulators.overlay_results import Simulation
-from caddis.lab.workloads.instances import Popularity, Range, paper_workload
-from caddis.lab.workloads.overlay import Workload, draw_workload
-from caddis.overlay.forwarding.policies import Forwarding, forwarding_named
-from caddis.overlay.topology.tree import Topology
+from caddis.lab.simulators import RoutingTables, Simulation, simulate, subscribe_all
+from caddis.lab.workloads import Popularity, Range, Workload, draw_workload, paper_workload
+from caddis.overlay.forwarding import Forwarding, forwarding_named
+from caddis.overlay.topology import Topology
 
 BASELINE = "air"
 POLICIES = ("air", "ail", "mec", "emec", "frontier")

@@ -14,7 +14,7 @@ import numpy as np
 
 from caddis.lab.adaptive_filtering.figures import Figure, Measure, Run
 from caddis.lab.adaptive_filtering.results import Cell, cells
-from caddis.lab.simulators.overlay_results import Mean
+from caddis.lab.simulators import Mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,8 +17,8 @@ import numpy as np
 from caddis.arrays import Floats
 from caddis.errors import OverlayError
 from caddis.lab.adaptive_filtering.figures import BASELINE, Figure, Measure, Run
-from caddis.lab.figures.run_tables import RunTable
-from caddis.lab.simulators.overlay_results import Mean
+from caddis.lab.figures import RunTable
+from caddis.lab.simulators import Mean
 
 MEANS: tuple[Mean, ...] = get_args(Mean)
 

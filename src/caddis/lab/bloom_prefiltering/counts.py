@@ -17,10 +17,10 @@ from caddis.lab.bloom_prefiltering.workload import (
     event_elements,
     size_of,
 )
-from caddis.lab.figures.figures import Measured
-from caddis.lab.workloads.zipf import EQUALITY, zipf_event_codes, zipf_predicates
-from caddis.lab.yardsticks.baselines import CountingMatcher
-from caddis.sealed.prefilter.prefilter import Prefilter
+from caddis.lab.figures import Measured
+from caddis.lab.workloads import EQUALITY, zipf_event_codes, zipf_predicates
+from caddis.lab.yardsticks import CountingMatcher
+from caddis.sealed.prefilter import Prefilter
 
 
 def measure_tests(setup: Setup, case: Case) -> Measured:

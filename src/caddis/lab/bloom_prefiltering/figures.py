@@ -5,7 +5,7 @@ from __future__ import annotations
 from caddis.errors import ConfidentialError
 from caddis.lab.bloom_prefiltering.runs import Conditions
 from caddis.lab.bloom_prefiltering.sizes import BEST
-from caddis.lab.figures.figures import Figure, Line, named
+from caddis.lab.figures import Figure, Line, named
 
 SUBSCRIPTIONS, TESTS, MICROSECONDS = "subscriptions", "encrypted tests an event", "µs an event"
 COMPARED = "filters compared an event"

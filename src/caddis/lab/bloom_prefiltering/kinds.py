@@ -18,7 +18,7 @@ from caddis.lab.bloom_prefiltering.runs import Case, Draw, Scale, Setup
 from caddis.lab.bloom_prefiltering.sealed import measure_aspe, measure_tokens
 from caddis.lab.bloom_prefiltering.sizes import measure_bits, measure_wire
 from caddis.lab.bloom_prefiltering.times import measure_batches, measure_times
-from caddis.lab.figures.figures import Figure, Key, Measured, Place, Run, Task, runs_of
+from caddis.lab.figures import Figure, Key, Measured, Place, Run, Task, runs_of
 
 Measure = Callable[[Setup, Case], Measured]
 

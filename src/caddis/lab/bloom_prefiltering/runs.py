@@ -16,9 +16,8 @@ import numpy as np
 
 from caddis.errors import ConfidentialError
 from caddis.lab.bloom_prefiltering.workload import RATE, TOPIC, HashedWords
-from caddis.lab.figures.figures import Run
-from caddis.lab.figures.run_tables import RunTable
-from caddis.sealed.keys.secrets import MatchingKey
+from caddis.lab.figures import Run, RunTable
+from caddis.sealed.keys import MatchingKey
 
 FEWEST, MOST_AT_A_STEP, PASSES = 4, 50, 3
 MICRO = 1e6

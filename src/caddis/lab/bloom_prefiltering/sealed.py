@@ -16,21 +16,13 @@ import pyarrow as pa
 from caddis.errors import ConfidentialError
 from caddis.lab.bloom_prefiltering.runs import Case, Draw, Setup
 from caddis.lab.bloom_prefiltering.workload import RATE, SCHEMA, TOPIC, VALUES
-from caddis.lab.figures.figures import Measured
-from caddis.lab.workloads.named import zipf_events, zipf_subscriptions
-from caddis.lab.workloads.zipf import ZIPF_SCHEMA
+from caddis.lab.figures import Measured
+from caddis.lab.workloads import ZIPF_SCHEMA, zipf_events, zipf_subscriptions
 from caddis.matching import Matcher
-from caddis.sealed.design import Scheme, TopicDesign
-from caddis.sealed.events.gate import Gate
-from caddis.sealed.events.replays import NoMemory
-from caddis.sealed.keys.authority import Authority
-from caddis.sealed.keys.directory import Directory
-from caddis.sealed.keys.identities import Identity
-from caddis.sealed.keys.rings import KeyRing
-from caddis.sealed.keys.secrets import Randomness
-from caddis.sealed.matcher.groups import Sifting
-from caddis.sealed.matcher.matcher import SealedMatcher
-from caddis.sealed.sealing import EventSealer, SubscriptionSealer
+from caddis.sealed import EventSealer, Scheme, SubscriptionSealer, TopicDesign
+from caddis.sealed.events import Gate, NoMemory
+from caddis.sealed.keys import Authority, Directory, Identity, KeyRing, Randomness
+from caddis.sealed.matcher import SealedMatcher, Sifting
 
 EVENTS = 4096
 SAMPLE = 1000

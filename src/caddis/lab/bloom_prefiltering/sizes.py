@@ -20,11 +20,11 @@ from caddis.arrays import Bools, Floats, Int32s
 from caddis.bloom import false_positive_rate
 from caddis.lab.bloom_prefiltering.runs import Case, Draw, Setup
 from caddis.lab.bloom_prefiltering.workload import FIRST_PRESENCE, Elements, event_elements
-from caddis.lab.figures.figures import Measured
-from caddis.lab.workloads.zipf import zipf_event_codes
-from caddis.sealed.design import MOST_HASHES, WORD
-from caddis.sealed.keys.secrets import places_of
-from caddis.sealed.prefilter.wire import encode
+from caddis.lab.figures import Measured
+from caddis.lab.workloads import zipf_event_codes
+from caddis.sealed import MOST_HASHES, WORD
+from caddis.sealed.keys import places_of
+from caddis.sealed.prefilter import encode
 
 WIDTHS = {"moderate": 4, "compressed": 32}
 """By name: how many times the bits of plain filters compressed ones may have. A broker keeps and

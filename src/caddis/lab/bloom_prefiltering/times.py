@@ -21,11 +21,9 @@ from caddis.lab.bloom_prefiltering.workload import (
     size_of,
     sparse_size,
 )
-from caddis.lab.figures.figures import Measured
-from caddis.lab.workloads.zipf import zipf_event_codes, zipf_predicates
-from caddis.sealed.prefilter.filters import included
-from caddis.sealed.prefilter.paper_lists import PaperLists
-from caddis.sealed.prefilter.prefilter import Prefilter
+from caddis.lab.figures import Measured
+from caddis.lab.workloads import zipf_event_codes, zipf_predicates
+from caddis.sealed.prefilter import PaperLists, Prefilter, included
 
 SAMPLE = 2_000
 FEW, CHECKED = 100, 20

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Bytes, Int64s, Words
-from caddis.lab.workloads.zipf import (
+from caddis.lab.workloads import (
     ATTRIBUTES,
     CATEGORICAL,
     MOST_PREDICATES,
@@ -31,12 +31,12 @@ from caddis.lab.workloads.zipf import (
     Operator,
     Predicates,
 )
-from caddis.language.columns import float_key
-from caddis.sealed.clauses.clauses import MOST_CLAUSES
-from caddis.sealed.design import WORD, filter_size
-from caddis.sealed.keys.secrets import KeyedHashing, places_of
-from caddis.sealed.prefilter.filters import filters_from
-from caddis.sealed.values.hashed import canonical
+from caddis.language import float_key
+from caddis.sealed import WORD, filter_size
+from caddis.sealed.clauses import MOST_CLAUSES
+from caddis.sealed.keys import KeyedHashing, places_of
+from caddis.sealed.prefilter import filters_from
+from caddis.sealed.values import canonical
 
 TOPIC = "zipf"
 SCHEMA = pa.schema(list(ZIPF_SCHEMA)[1:])

@@ -13,10 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Int32s, Int64s
-from caddis.lab.workloads.interests import owners_of
-from caddis.topics.clustering.excess import count, outcomes, total_cost, vote_costs
-from caddis.topics.clustering.interests import Interests
-from caddis.topics.clustering.schedule import Mode, Schedule, Wave
+from caddis.lab.workloads import owners_of
+from caddis.topics.clustering import (
+    Interests,
+    Mode,
+    Schedule,
+    Wave,
+    count,
+    outcomes,
+    total_cost,
+    vote_costs,
+)
 
 
 class Settled(NamedTuple):

@@ -10,12 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from caddis.arrays import Int64s
-from caddis.lab.figures.figures import Measured
+from caddis.lab.figures import Measured
 from caddis.lab.local_building_blocks.runs import Setup
 from caddis.lab.local_building_blocks.votes import SECOND, check_outcome, quiet, tree_of
-from caddis.lab.simulators.tree import Delay, TreeSimulator, a_while
-from caddis.lab.simulators.vote_rounds import Tree, VoteRounds, gaussian_costs
-from caddis.topics.voting.voter import Voter
+from caddis.lab.simulators import Delay, Tree, TreeSimulator, VoteRounds, a_while, gaussian_costs
+from caddis.topics.voting import Voter
 
 MEAN_MS = 50.0
 """How long a message takes, on average (`a_while`): the time of one round."""

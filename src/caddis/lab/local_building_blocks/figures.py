@@ -6,7 +6,7 @@ A figure is made of lines, and a line of one measure of an experiment in one set
 from __future__ import annotations
 
 from caddis.errors import TopicError
-from caddis.lab.figures.figures import Figure, Line, named
+from caddis.lab.figures import Figure, Line, named
 from caddis.lab.local_building_blocks.runs import Scale
 from caddis.lab.local_building_blocks.topics import FIRST, LAST
 from caddis.lab.local_building_blocks.votes import COMPLETE, RANDOM, names

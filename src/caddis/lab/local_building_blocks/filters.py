@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from caddis.lab.figures.figures import Measured
+from caddis.lab.figures import Measured
 from caddis.lab.local_building_blocks.runs import Setup
-from caddis.topics.majority.false_positives import (
+from caddis.topics.majority import (
     aggregation_bound,
     aggregation_bound_per_bit,
     aggregation_tail_per_bit,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caddis.lab.figures.figures import Figure, Key, Measured, Place, Run, Task, runs_of
+from caddis.lab.figures import Figure, Key, Measured, Place, Run, Task, runs_of
 from caddis.lab.local_building_blocks.delays import measure_delays
 from caddis.lab.local_building_blocks.filters import measure_filters
 from caddis.lab.local_building_blocks.runs import Conditions, Scale, Setup

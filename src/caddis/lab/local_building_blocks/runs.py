@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from caddis.errors import TopicError
-from caddis.lab.figures.figures import Run
-from caddis.lab.figures.run_tables import RunTable
-from caddis.topics.clustering.interests import Interests
+from caddis.lab.figures import Run, RunTable
+from caddis.topics.clustering import Interests
 
 DRAWN = "drawn"
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Int32s, Int64s
-from caddis.lab.figures.figures import Measured
+from caddis.lab.figures import Measured
 from caddis.lab.local_building_blocks.clusterings import (
     adopt_all,
     agglomerative,
@@ -22,14 +22,10 @@ from caddis.lab.local_building_blocks.clusterings import (
 )
 from caddis.lab.local_building_blocks.runs import Setup
 from caddis.lab.local_building_blocks.votes import COMPLETE, quiet, tree_of
-from caddis.lab.simulators.vote_rounds import VoteRounds, aggregated, aggregated_again
-from caddis.lab.workloads.interests import MODELS, owners_of, redrawn
-from caddis.topics.clustering.excess import channel_rates
-from caddis.topics.clustering.interests import Interests
-from caddis.topics.clustering.kmeans import kmeans
-from caddis.topics.clustering.schedule import Schedule, Settings
-from caddis.topics.clustering.search import search
-from caddis.topics.voting.difficulty import discriminability, moments
+from caddis.lab.simulators import VoteRounds, aggregated, aggregated_again
+from caddis.lab.workloads import MODELS, owners_of, redrawn
+from caddis.topics.clustering import Interests, Schedule, Settings, channel_rates, kmeans, search
+from caddis.topics.voting import discriminability, moments
 
 FIRST, LAST = "a random map", "the map of K-Means"
 TOPICS, CHANGED = 100, 20

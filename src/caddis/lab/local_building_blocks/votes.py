@@ -13,17 +13,18 @@ import numpy as np
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.figures.figures import Measured
+from caddis.lab.figures import Measured
 from caddis.lab.local_building_blocks.runs import Setup
-from caddis.lab.simulators.trees import complete_binary_tree, random_binary_tree
-from caddis.lab.simulators.vote_rounds import (
+from caddis.lab.simulators import (
     PairRounds,
     Tree,
     VoteRounds,
     aggregated,
     aggregated_again,
+    complete_binary_tree,
     gaussian_costs,
     packets,
+    random_binary_tree,
 )
 
 COMPLETE, RANDOM = "complete", "random"

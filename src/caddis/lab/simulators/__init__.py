@@ -1,0 +1,45 @@
+"""TODO."""
+
+from caddis.lab.simulators.channels import ChannelSimulator, ChannelWorkload, live
+from caddis.lab.simulators.clustering import ClusteringSimulation, Spell
+from caddis.lab.simulators.overlay import Crash, RoutingTables, simulate, subscribe_all
+from caddis.lab.simulators.overlay_results import Mean, Simulation
+from caddis.lab.simulators.tree import Delay, TreeSimulator, a_round, a_while
+from caddis.lab.simulators.trees import complete_binary_tree, random_binary_tree, random_tree
+from caddis.lab.simulators.vote_rounds import (
+    PairRounds,
+    Tree,
+    VoteRounds,
+    aggregated,
+    aggregated_again,
+    gaussian_costs,
+    packets,
+)
+
+__all__ = [
+    "ChannelSimulator",
+    "ChannelWorkload",
+    "ClusteringSimulation",
+    "Crash",
+    "Delay",
+    "Mean",
+    "PairRounds",
+    "RoutingTables",
+    "Simulation",
+    "Spell",
+    "Tree",
+    "TreeSimulator",
+    "VoteRounds",
+    "a_round",
+    "a_while",
+    "aggregated",
+    "aggregated_again",
+    "complete_binary_tree",
+    "gaussian_costs",
+    "live",
+    "packets",
+    "random_binary_tree",
+    "random_tree",
+    "simulate",
+    "subscribe_all",
+]

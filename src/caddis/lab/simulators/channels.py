@@ -24,20 +24,20 @@ from typing import Protocol
 import numpy as np
 
 from caddis.errors import TopicError
-from caddis.topics.channels.map import ChannelMap
-from caddis.topics.channels.messages import (
+from caddis.topics import CLOCK, Link, Sent, Wake
+from caddis.topics.channels import (
     CONTROL,
     SUBSCRIBER,
     Channel,
+    ChannelMap,
+    ChannelPublisher,
+    ChannelReceiver,
     Event,
     Join,
     Leave,
     Peer,
     Settings,
 )
-from caddis.topics.channels.publisher import ChannelPublisher
-from caddis.topics.channels.receiver import ChannelReceiver
-from caddis.topics.links import CLOCK, Link, Sent, Wake
 
 Node = ChannelPublisher | ChannelReceiver
 Loss = Callable[[str, str, object], bool]

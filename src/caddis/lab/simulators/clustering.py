@@ -16,12 +16,16 @@ import numpy as np
 from caddis.arrays import Floats, Int32s
 from caddis.lab.simulators.tree import Delay, TreeSimulator, a_while
 from caddis.lab.simulators.trees import random_tree
-from caddis.topics.clustering.interests import Interests
-from caddis.topics.clustering.kernels import own_costs
-from caddis.topics.clustering.leader import SettledWave
-from caddis.topics.clustering.node import SETTLE_MS, ClusteringNode
-from caddis.topics.clustering.schedule import Mode, Settings
-from caddis.topics.voting.difficulty import LARGEST_COUNTED, discriminability, moments
+from caddis.topics.clustering import (
+    SETTLE_MS,
+    ClusteringNode,
+    Interests,
+    Mode,
+    Settings,
+    SettledWave,
+    own_costs,
+)
+from caddis.topics.voting import LARGEST_COUNTED, discriminability, moments
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,23 +22,11 @@ import numpy as np
 
 from caddis.arrays import Floats
 from caddis.lab.simulators.overlay_results import Log, Simulation
-from caddis.lab.workloads.overlay import EVERYTHING, Workload
+from caddis.lab.workloads import EVERYTHING, Workload
 from caddis.models import NO, UNASKED, YES
-from caddis.overlay.broker import Broker
-from caddis.overlay.forwarding.policies import DEFAULT, Forwarding, forwarding_named
-from caddis.overlay.forwarding.traffic import (
-    Answered,
-    Ask,
-    Event,
-    Inside,
-    Learnt,
-    Message,
-    Notification,
-    Publish,
-    Wake,
-)
-from caddis.overlay.messages import (
+from caddis.overlay import (
     Advertise,
+    Broker,
     Control,
     Join,
     Link,
@@ -47,8 +35,22 @@ from caddis.overlay.messages import (
     Subscribe,
     Subscriber,
 )
-from caddis.overlay.routing.routing import Routing
-from caddis.overlay.topology.tree import Topology
+from caddis.overlay.forwarding import (
+    DEFAULT,
+    Answered,
+    Ask,
+    Event,
+    Forwarding,
+    Inside,
+    Learnt,
+    Message,
+    Notification,
+    Publish,
+    Wake,
+    forwarding_named,
+)
+from caddis.overlay.routing import Routing
+from caddis.overlay.topology import Topology
 
 RESEND_MS = 200.0
 """After so long a lost message is sent again."""

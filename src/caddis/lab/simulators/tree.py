@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from caddis.arrays import Int32s, Int64s
-from caddis.topics.links import CLOCK, Link, Links, Node, Packet, Sent
+from caddis.topics import CLOCK, Link, Links, Node, Packet, Sent
 
 Delay = Callable[[np.random.Generator], float]
 """How long a packet, or news of a change, is on its way."""

@@ -21,7 +21,7 @@ import numpy as np
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.lab.simulators.vote_round_kernels import carry, judge, judge_pairs, links_of, paths_up
-from caddis.topics.majority.sign_voter import pairwise
+from caddis.topics.majority import pairwise
 
 UNIT = 1 << 20
 """What 1.0 becomes where costs are drawn: nodes vote on whole numbers."""

@@ -1,0 +1,83 @@
+"""TODO."""
+
+from caddis.lab.workloads.instances import Popularity, Range, paper_workload, spread_costs
+from caddis.lab.workloads.interests import MODELS, from_json, owners_of, planted, redrawn, zipf
+from caddis.lab.workloads.marketplace import MARKETPLACE_SCHEMA
+from caddis.lab.workloads.named import (
+    ZIPF_SCHEMA,
+    marketplace_events,
+    marketplace_subscriptions,
+    zipf_event_codes,
+    zipf_events,
+    zipf_predicates,
+    zipf_subscriptions,
+)
+from caddis.lab.workloads.overlay import EVERYTHING, Workload, draw_workload
+from caddis.lab.workloads.photo_stream import (
+    NAMED,
+    WHEEL_PHOTOS,
+    Shot,
+    frame_of,
+    photo_events,
+    photo_models,
+    photo_subscriptions,
+    shots,
+)
+from caddis.lab.workloads.zipf import (
+    ATTRIBUTES,
+    CATEGORICAL,
+    EQUALITY,
+    FRACTIONAL,
+    MOST_PREDICATES,
+    SHAPES,
+    SYLLABLES,
+    WHOLE,
+    WORDS,
+    Ints,
+    Operator,
+    Predicates,
+)
+
+__all__ = [
+    "ATTRIBUTES",
+    "CATEGORICAL",
+    "EQUALITY",
+    "EVERYTHING",
+    "FRACTIONAL",
+    "MARKETPLACE_SCHEMA",
+    "MODELS",
+    "MOST_PREDICATES",
+    "NAMED",
+    "SHAPES",
+    "SYLLABLES",
+    "WHEEL_PHOTOS",
+    "WHOLE",
+    "WORDS",
+    "ZIPF_SCHEMA",
+    "Ints",
+    "Operator",
+    "Popularity",
+    "Predicates",
+    "Range",
+    "Shot",
+    "Workload",
+    "draw_workload",
+    "frame_of",
+    "from_json",
+    "marketplace_events",
+    "marketplace_subscriptions",
+    "owners_of",
+    "paper_workload",
+    "photo_events",
+    "photo_models",
+    "photo_subscriptions",
+    "planted",
+    "redrawn",
+    "shots",
+    "spread_costs",
+    "zipf",
+    "zipf_event_codes",
+    "zipf_events",
+    "zipf_predicates",
+    "zipf_subscriptions",
+]

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from caddis.arrays import Bools, Floats
-from caddis.ordering.certificate.instance import Clause, Instance
+from caddis.ordering.certificate import Clause, Instance
 
 Popularity = Literal["zipf", "uniform"]
 Range = tuple[float, float]

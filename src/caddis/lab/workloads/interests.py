@@ -18,7 +18,7 @@ import numpy as np
 
 from caddis.arrays import Floats, Int64s
 from caddis.errors import TopicError
-from caddis.topics.clustering.interests import Interests, offsets_of
+from caddis.topics.clustering import Interests, offsets_of
 
 MOST_SUPPORT = 0.9
 """The most popular topic of a Zipf model is wanted by no larger share of the subscribers."""

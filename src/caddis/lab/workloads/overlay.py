@@ -16,9 +16,9 @@ import pyarrow as pa
 from caddis.arrays import Bools, Floats, Int32s
 from caddis.lab.workloads.instances import outcomes
 from caddis.language import Clause, Column, Concept, Vocabulary, parse_all
-from caddis.ordering.certificate.instance import Instance
-from caddis.overlay.forwarding.compiled_graph import Beliefs
-from caddis.overlay.topology.tree import Topology
+from caddis.ordering.certificate import Instance
+from caddis.overlay.forwarding import Beliefs
+from caddis.overlay.topology import Topology
 
 SCHEMA = pa.schema([("photo", pa.string())])
 EVERYTHING = "TRUE"

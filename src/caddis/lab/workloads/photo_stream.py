@@ -17,8 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bytes, Floats
-from caddis.models import Model, efficientnet_lite, imagenet_concepts
-from caddis.models.pictures import needs_pillow
+from caddis.models import Model, efficientnet_lite, imagenet_concepts, needs_pillow
 
 PHOTO_SCHEMA = pa.schema(
     [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from caddis.lab.workloads.zipf import (
+from caddis.lab.workloads import (
     ATTRIBUTES,
     CATEGORICAL,
     SYLLABLES,

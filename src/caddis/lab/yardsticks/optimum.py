@@ -12,7 +12,7 @@ for policies that scale.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 
-from caddis.ordering.certificate.instance import Clause, Instance
+from caddis.ordering.certificate import Clause, Instance
 
 Known = Mapping[int, bool]
 """Answers so far, by concept."""

@@ -13,12 +13,8 @@ import pyarrow as pa
 from caddis.arrays import Bools, Floats, Int32s
 from caddis.language import Column, Concept
 from caddis.models import NO, YES, Marks
-from caddis.ordering.certificate.instance import Instance
-from caddis.ordering.deciding import unshared
-from caddis.ordering.demand import Demand
-from caddis.ordering.graph import Graphs, Plan
-from caddis.ordering.planning import concepts_of, decide
-from caddis.ordering.policies import Policy
+from caddis.ordering import Demand, Graphs, Plan, Policy, concepts_of, decide, unshared
+from caddis.ordering.certificate import Instance
 
 
 def demand_of(instance: Instance) -> Demand:

@@ -14,9 +14,10 @@ import numpy as np
 
 from caddis.arrays import Bools, Floats, Int32s, Int64s
 from caddis.matching.index.packing import PackedClauses
-from caddis.matching.kernels.layout import COLUMN, IndexArrays
-from caddis.matching.kernels.posting import (
+from caddis.matching.kernels import (
+    COLUMN,
     ClauseArrays,
+    IndexArrays,
     access_predicates,
     count_postings,
     fill_postings,

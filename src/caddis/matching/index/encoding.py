@@ -22,17 +22,24 @@ import pyarrow.compute as pc
 
 from caddis.arrays import Anys, Bools, Bytes, Int32s, Int64s
 from caddis.errors import EventError
-from caddis.language import Column, MatchesText
-from caddis.language.columns import is_array, is_comparable, is_floating, is_instant, sql_type
+from caddis.language import (
+    Column,
+    MatchesText,
+    is_array,
+    is_comparable,
+    is_floating,
+    is_instant,
+    sql_type,
+)
 from caddis.matching.index.packing import Boundaries, is_wide
-from caddis.matching.kernels.encoding import (
+from caddis.matching.kernels import (
+    BatchArrays,
     code_bytes,
     code_floats,
     code_ints,
     code_presence,
     hash_table,
 )
-from caddis.matching.kernels.layout import BatchArrays
 
 NO_VALIDITY = np.zeros(0, np.uint8)
 

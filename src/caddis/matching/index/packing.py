@@ -19,10 +19,21 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Int32s, Int64s
-from caddis.language import ClauseTable, Column, Contains, InValues, MatchesText, Predicate
-from caddis.language.columns import is_comparable, is_text
-from caddis.language.values import HIGHEST, LOWEST, Cut, Key
-from caddis.matching.kernels.layout import (
+from caddis.language import (
+    HIGHEST,
+    LOWEST,
+    ClauseTable,
+    Column,
+    Contains,
+    Cut,
+    InValues,
+    Key,
+    MatchesText,
+    Predicate,
+    is_comparable,
+    is_text,
+)
+from caddis.matching.kernels import (
     COLUMN,
     CONTAINS,
     COUNT,

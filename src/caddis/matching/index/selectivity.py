@@ -13,7 +13,7 @@ import numpy as np
 
 from caddis.arrays import Floats, Int32s, Int64s
 from caddis.matching.index.packing import PackedClauses
-from caddis.matching.kernels.layout import (
+from caddis.matching.kernels import (
     COLUMN,
     CONTAINS,
     COUNT,

@@ -20,19 +20,12 @@ import pyarrow as pa
 
 from caddis.arrays import Bools
 from caddis.errors import IndexFolderError
-from caddis.files.mapped import (
-    mapped,
-    mapped_ids,
-    read_numbers,
-    write_array,
-    write_ids,
-    write_numbers,
-)
+from caddis.files import mapped, mapped_ids, read_numbers, write_array, write_ids, write_numbers
 from caddis.language import Column, Concept, MatchesText, TextPattern
 from caddis.matching.index.building import AccessIndex
 from caddis.matching.index.encoding import ColumnCoder
 from caddis.matching.index.needs import Needs
-from caddis.matching.kernels.layout import IndexArrays
+from caddis.matching.kernels import IndexArrays
 
 FORMAT = 2
 _CODER_ARRAYS = ("keys", "data", "slots")

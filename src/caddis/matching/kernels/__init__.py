@@ -1,0 +1,65 @@
+"""TODO."""
+
+from caddis.matching.kernels.candidates import match_batch
+from caddis.matching.kernels.deciding import in_row_order
+from caddis.matching.kernels.encoding import (
+    code_bytes,
+    code_floats,
+    code_ints,
+    code_presence,
+    hash_table,
+)
+from caddis.matching.kernels.layout import (
+    COLUMN,
+    CONTAINS,
+    COUNT,
+    FIRST,
+    HIGH,
+    INTERVAL,
+    INTERVALS,
+    KIND,
+    LACKS,
+    LOW,
+    TEXT,
+    BatchArrays,
+    IndexArrays,
+)
+from caddis.matching.kernels.posting import (
+    EVERY_EVENT,
+    ClauseArrays,
+    access_predicates,
+    count_postings,
+    fill_postings,
+    ordered_members,
+    post_clauses,
+)
+
+__all__ = [
+    "COLUMN",
+    "CONTAINS",
+    "COUNT",
+    "EVERY_EVENT",
+    "FIRST",
+    "HIGH",
+    "INTERVAL",
+    "INTERVALS",
+    "KIND",
+    "LACKS",
+    "LOW",
+    "TEXT",
+    "BatchArrays",
+    "ClauseArrays",
+    "IndexArrays",
+    "access_predicates",
+    "code_bytes",
+    "code_floats",
+    "code_ints",
+    "code_presence",
+    "count_postings",
+    "fill_postings",
+    "hash_table",
+    "in_row_order",
+    "match_batch",
+    "ordered_members",
+    "post_clauses",
+]

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from caddis.arrays import Anys
-from caddis.models.onnx.sessions import needs_onnx
+from caddis.models.onnx import needs_onnx
 
 if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto

@@ -30,8 +30,7 @@ from typing import NoReturn
 from caddis.errors import EnvironmentProblem, ModelError
 from caddis.models.efficientnet.graph import BUILDER, lite_graph
 from caddis.models.efficientnet.torch_files import read_state_dict
-from caddis.models.onnx.images import OnnxImages
-from caddis.models.onnx.sessions import Graph, write_once
+from caddis.models.onnx import Graph, OnnxImages, write_once
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from caddis.arrays import Bools, Int32s, Int64s
-from caddis.matching.index.needs import NOTHING
+from caddis.matching.index import NOTHING
 
 DECIDED, IGNORED = -1, -2
 """In place of an open clause: the pair is a match already; it leads nowhere."""

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from caddis.overlay.file.marked_yaml import Marked, nearest, read_marked
-from caddis.overlay.topology.tree import Topology
+from caddis.overlay.topology import Topology
 
 FILE_KEYS = ("schema", "models", "policy", "root", "brokers")
 BROKER_KEYS = ("joins", "delay_ms", "subscriptions", "publishes", "advertises")

@@ -18,11 +18,11 @@ from caddis.arrays import Floats, Int32s
 from caddis.errors import OverlayError
 from caddis.language import Concept
 from caddis.ordering import Demand
-from caddis.ordering.kernels.layout import PlanArrays
+from caddis.ordering.kernels import PlanArrays
 from caddis.overlay.forwarding.routes import routes_of
 from caddis.overlay.forwarding.traffic import Event
 from caddis.overlay.messages import Link
-from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
+from caddis.overlay.routing import PublicationRoutingGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from caddis.arrays import Bools, Bytes, Floats, Int32s, Int64s
 from caddis.matching import NOTHING
 from caddis.models import NO, UNASKED, YES, Marks
 from caddis.ordering import Demand
-from caddis.ordering.kernels.layout import NONE, PlanArrays
+from caddis.ordering.kernels import NONE, PlanArrays
 
 ALWAYS = -1
 """In place of a link's slot: no other pair leads to it."""

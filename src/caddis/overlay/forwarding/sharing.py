@@ -23,7 +23,7 @@ import numpy as np
 
 from caddis.arrays import Bools, Bytes, Int32s
 from caddis.models import UNASKED, YES
-from caddis.ordering.kernels.layout import NONE
+from caddis.ordering.kernels import NONE
 from caddis.overlay.forwarding.compiled_graph import Beliefs, CompiledGraph
 from caddis.overlay.forwarding.policies import Forwarding, Sharing
 from caddis.overlay.forwarding.routes import next_model

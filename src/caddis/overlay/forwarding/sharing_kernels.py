@@ -14,7 +14,7 @@ from numba import njit
 
 from caddis.arrays import Bools, Bytes, Floats, Int32s
 from caddis.models import UNASKED, Marks
-from caddis.ordering.kernels.layout import NONE, PlanArrays
+from caddis.ordering.kernels import NONE, PlanArrays
 from caddis.overlay.forwarding.routes import (
     REACHED,
     Routes,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caddis.ordering.kernels.layout import NONE
+from caddis.ordering.kernels import NONE
 from caddis.overlay.forwarding.compiled_graph import Beliefs, CompiledGraph
 from caddis.overlay.forwarding.policies import Forwarding
 from caddis.overlay.forwarding.routes import REACHED, SERVED, advance, reach_candidates

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from caddis.language.predicates import Clause
+from caddis.language import Clause
 from caddis.overlay.messages import Control, Link, Neighbour, Subscribe, Unsubscribe
 from caddis.overlay.routing.covering import Change, Cover, EveryClause, overlap
 from caddis.overlay.routing.tables import Entry, Identity, Table

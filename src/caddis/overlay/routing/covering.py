@@ -26,8 +26,16 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from caddis.language.predicates import Clause, Concept, Contains, InValues, MatchesText, Predicate
-from caddis.language.values import ALL_KNOWN, ValueSet
+from caddis.language import (
+    ALL_KNOWN,
+    Clause,
+    Concept,
+    Contains,
+    InValues,
+    MatchesText,
+    Predicate,
+    ValueSet,
+)
 
 Atom = Predicate | Concept
 

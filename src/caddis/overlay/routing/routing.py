@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from caddis.errors import OverlayError
-from caddis.language.predicates import Clause
+from caddis.language import Clause
 from caddis.overlay.messages import (
     Advertise,
     Control,

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from caddis.errors import OverlayError
-from caddis.language.predicates import Clause
+from caddis.language import Clause
 from caddis.overlay.messages import Advertise, Control, Link, Neighbour, Subscribe, Unadvertise
 
 Read = Callable[[str], tuple[Clause, ...]]

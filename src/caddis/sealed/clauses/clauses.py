@@ -24,8 +24,17 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Int32s, Int64s
-from caddis.language import ClauseTable, Column, Concept, Contains, InValues, Predicate
-from caddis.language.values import Cut, Key, ValueSet
+from caddis.language import (
+    ClauseTable,
+    Column,
+    Concept,
+    Contains,
+    Cut,
+    InValues,
+    Key,
+    Predicate,
+    ValueSet,
+)
 from caddis.sealed.design import TopicDesign
 
 MOST_CLAUSES = 64

@@ -14,10 +14,16 @@ from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words
 from caddis.sealed.clauses.clauses import Bound, Element, Lists, SealableClauses
 from caddis.sealed.clauses.subscriptions import ClauseBlock
 from caddis.sealed.design import TopicDesign
-from caddis.sealed.keys.secrets import DIGEST_BYTES, MatchingKey, Randomness, cells_of, tokens_of
-from caddis.sealed.values.aspe import Transform
-from caddis.sealed.values.coordinates import Coordinates, orders_of
-from caddis.sealed.values.hashed import Hashed, HashedValues, filters_of, sorted_tokens
+from caddis.sealed.keys import DIGEST_BYTES, MatchingKey, Randomness, cells_of, tokens_of
+from caddis.sealed.values import (
+    Coordinates,
+    Hashed,
+    HashedValues,
+    Transform,
+    filters_of,
+    orders_of,
+    sorted_tokens,
+)
 
 
 class ClauseSealing:

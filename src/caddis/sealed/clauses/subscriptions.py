@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words
 from caddis.errors import ConfidentialError
-from caddis.language.columns import is_text
+from caddis.language import is_text
 from caddis.sealed.clauses import unpack_kernels as kernels
 from caddis.sealed.clauses.unpack_kernels import (
     CLAUSES,

@@ -44,8 +44,7 @@ from caddis.sealed.events.wire import (
     shown,
     signed_bytes,
 )
-from caddis.sealed.keys.directory import Directory
-from caddis.sealed.keys.entitlements import FIRST_EPOCH, Span, as_text, covers
+from caddis.sealed.keys import FIRST_EPOCH, Directory, Span, as_text, covers
 
 
 @dataclass(frozen=True, slots=True)

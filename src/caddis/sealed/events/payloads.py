@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.errors import EventError, TamperedEvent
-from caddis.language.columns import is_array, sql_type
+from caddis.language import is_array, sql_type
 from caddis.sealed.design import TopicDesign
 from caddis.sealed.plain_types import cast_losslessly
 

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from caddis.errors import KeyFileError
-from caddis.sealed.keys.documents import Fields, Json, document, opened_document
-from caddis.sealed.keys.files import read_public, write_public
+from caddis.sealed.keys import Fields, Json, document, opened_document, read_public, write_public
 
 REPLAY_MEMORY = "replay memory"
 MOST_GAPS = 10_000

@@ -14,16 +14,17 @@ import pyarrow as pa
 from caddis.arrays import Floats, Int32s, Words
 from caddis.matching import values_of
 from caddis.sealed.design import SealedColumn, TopicDesign
-from caddis.sealed.keys.secrets import MatchingKey, Randomness, cells_of, tokens_of
-from caddis.sealed.prefilter.wire import encode
-from caddis.sealed.values.aspe import Transform
-from caddis.sealed.values.coordinates import Coordinates, orders_of
-from caddis.sealed.values.hashed import (
+from caddis.sealed.keys import MatchingKey, Randomness, cells_of, tokens_of
+from caddis.sealed.prefilter import encode
+from caddis.sealed.values import (
+    Coordinates,
     DistinctValues,
     Hashed,
     HashedValues,
+    Transform,
     distinct_values,
     filters_of,
+    orders_of,
     present_rows,
     sorted_tokens,
 )

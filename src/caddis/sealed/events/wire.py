@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.errors import EventError
-from caddis.sealed.keys.secrets import framed
+from caddis.sealed.keys import framed
 
 NONCE_BYTES = 12
 TAG_BYTES = 16

@@ -31,13 +31,12 @@ import pyarrow as pa
 
 from caddis.arrays import Bools, Int32s, Int64s, Words
 from caddis.errors import ConfidentialError, SubscriptionError, SubscriptionTableError
-from caddis.language import Clause, ClauseTable, Column, InValues, ValueSet
-from caddis.language.columns import is_text, sql_type
-from caddis.sealed.clauses.subscriptions import ClauseBlock, pack, unpack_all
+from caddis.language import Clause, ClauseTable, Column, InValues, ValueSet, is_text, sql_type
+from caddis.sealed.clauses import ClauseBlock, pack, unpack_all
 from caddis.sealed.design import MOST_BITS, WORD
-from caddis.sealed.keys.directory import Directory
+from caddis.sealed.keys import Directory
 from caddis.sealed.matcher.event_parts import by_key, checked, members_of, parts_of
-from caddis.sealed.values.aspe import norms, query_lengths
+from caddis.sealed.values import norms, query_lengths
 
 Size = tuple[int, int]
 """The bits of a filter and the dimensions of a point."""

@@ -16,11 +16,10 @@ import pyarrow.compute as pc
 
 from caddis.arrays import Bools, Floats, Int32s, Int64s, Words
 from caddis.errors import EventError
-from caddis.sealed.events.wire import ROUTING
+from caddis.sealed.events import ROUTING
 from caddis.sealed.matcher.kernels import rows_ascend
-from caddis.sealed.prefilter.filters import read_only
-from caddis.sealed.prefilter.wire import decode
-from caddis.sealed.values.aspe import norms, point_lengths
+from caddis.sealed.prefilter import decode, read_only
+from caddis.sealed.values import norms, point_lengths
 
 NUMBER_BYTES = 8
 COMPARED = ("topic", "epoch", *ROUTING)

@@ -19,15 +19,12 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from caddis.arrays import Anys, Floats, Int32s, Int64s, Words
-from caddis.sealed.clauses.subscriptions import ClauseBlock
+from caddis.sealed.clauses import ClauseBlock
 from caddis.sealed.design import WORD
 from caddis.sealed.matcher.event_parts import EventParts, gathered, members_of
 from caddis.sealed.matcher.kernels import pairs_have_tokens, pairs_with_tokens
-from caddis.sealed.prefilter.filters import included, read_only
-from caddis.sealed.prefilter.paper_lists import PaperLists
-from caddis.sealed.prefilter.prefilter import Prefilter
-from caddis.sealed.values.aspe import decide_all, norms, tolerance
-from caddis.sealed.values.aspe_kernels import decide_pairs
+from caddis.sealed.prefilter import PaperLists, Prefilter, included, read_only
+from caddis.sealed.values import decide_all, decide_pairs, norms, tolerance
 
 Sifting: TypeAlias = Literal["rarest-bit", "paper"] | None
 """How clauses are discarded by their filters: as Caddis does, as the paper does, or not at all."""

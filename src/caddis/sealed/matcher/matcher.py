@@ -29,11 +29,10 @@ from caddis.errors import (
     TruncatedEvent,
 )
 from caddis.language import ClauseTable, Column
-from caddis.matching import Needs, OnInvalid
-from caddis.matching.subscription_tables import checked_ids, named_errors
-from caddis.sealed.clauses.subscriptions import ClauseBlock, pack
-from caddis.sealed.events.gate import Admission, Gate, Refusal
-from caddis.sealed.keys.directory import Directory
+from caddis.matching import Needs, OnInvalid, checked_ids, named_errors
+from caddis.sealed.clauses import ClauseBlock, pack
+from caddis.sealed.events import Admission, Gate, Refusal
+from caddis.sealed.keys import Directory
 from caddis.sealed.matcher import storage
 from caddis.sealed.matcher.blocks import (
     leading_blocks,
@@ -46,7 +45,7 @@ from caddis.sealed.matcher.event_parts import COMPARED, checked
 from caddis.sealed.matcher.groups import ClauseGroup, Sifting
 from caddis.sealed.matcher.matches import SealedCandidates, SealedMatches, SealedMatchReport, joined
 from caddis.sealed.matcher.search import ClauseSearch
-from caddis.sealed.prefilter.wire import encode
+from caddis.sealed.prefilter import encode
 
 __all__ = ["OnRefused", "SealedCandidates", "SealedMatchReport", "SealedMatcher", "SealedMatches"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from caddis.arrays import Int32s
 from caddis.matching import Candidates, Matches, Report
-from caddis.sealed.events.gate import Refusal
+from caddis.sealed.events import Refusal
 
 
 @dataclass(frozen=True, slots=True)

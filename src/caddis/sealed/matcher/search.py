@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Int32s
-from caddis.matching.kernels.deciding import in_row_order
-from caddis.sealed.keys.directory import Directory
+from caddis.matching.kernels import in_row_order
+from caddis.sealed.keys import Directory
 from caddis.sealed.matcher.event_parts import Key, by_key, parts_of, without_key
 from caddis.sealed.matcher.groups import ClauseGroup, Found, every_pair, total
 

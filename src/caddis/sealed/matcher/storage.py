@@ -17,17 +17,9 @@ import pyarrow as pa
 
 from caddis.arrays import Int32s
 from caddis.errors import ConfidentialError, IndexFolderError
-from caddis.files.mapped import (
-    mapped,
-    mapped_ids,
-    read_numbers,
-    write_array,
-    write_ids,
-    write_numbers,
-)
+from caddis.files import mapped, mapped_ids, read_numbers, write_array, write_ids, write_numbers
 from caddis.sealed.matcher.groups import ClauseGroup
-from caddis.sealed.prefilter.kernels import PrefilterArrays
-from caddis.sealed.prefilter.prefilter import Prefilter
+from caddis.sealed.prefilter import Prefilter, PrefilterArrays
 
 FORMAT = "sealed 1"
 GROUP_ARRAYS = ("links", "token_starts", "tokens", "vector_starts", "vectors", "vector_norms")

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from caddis.arrays import Bools, Bytes, Floats, Int64s
 from caddis.errors import ConfidentialError
 from caddis.sealed.design import TopicDesign
-from caddis.sealed.keys.secrets import MatchingKey, Randomness
+from caddis.sealed.keys import MatchingKey, Randomness
 from caddis.sealed.values.aspe_kernels import none_negative, rotate
 
 ROUNDING = 2.0**-53

@@ -37,9 +37,9 @@ import pyarrow as pa
 
 from caddis.arrays import Floats, Int32s, Int64s
 from caddis.errors import ConfidentialError
-from caddis.language.columns import exact_limits, is_floating, is_text
+from caddis.language import exact_limits, is_floating, is_text
 from caddis.sealed.design import TopicDesign
-from caddis.sealed.keys.secrets import Randomness
+from caddis.sealed.keys import Randomness
 
 TEXT_BYTES = 6
 

@@ -27,12 +27,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from caddis.arrays import Bytes, Int32s, Int64s, Words
-from caddis.language import Column
-from caddis.language.columns import is_floating, is_text
-from caddis.language.values import Key
+from caddis.language import Column, Key, is_floating, is_text
 from caddis.sealed.design import TopicDesign
-from caddis.sealed.keys.secrets import DIGEST_BYTES, MatchingKey, places_of
-from caddis.sealed.prefilter.filters import filters_from
+from caddis.sealed.keys import DIGEST_BYTES, MatchingKey, places_of
+from caddis.sealed.prefilter import filters_from
 
 NAN_KEY = np.int64((1 << 63) - 1)
 LOW_63_BITS = np.int64((1 << 63) - 1)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
-from caddis.language.columns import COLLATION_METADATA, UTF8_BINARY
+from caddis.language import COLLATION_METADATA, UTF8_BINARY
 
 
 def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:

@@ -27,13 +27,12 @@ from pyspark.sql.types import (
 )
 
 from caddis.errors import EventError, ModelError, SubscriptionError, SubscriptionTableError
-from caddis.language.columns import UTF8_BINARY, collation_of, sql_type
+from caddis.language import UTF8_BINARY, collation_of, sql_type
 from caddis.matching import OnInvalid, warm_up
 from caddis.models import Catalogue, Model
 from caddis.ordering import DEFAULT, policy_named
 from caddis.ordering import warm_up as prepare_models
-from caddis.spark.base.schemas import arrow_schema, plainly_named, session_timezone, spark_type
-from caddis.spark.base.shared_files import new_folder
+from caddis.spark.base import arrow_schema, new_folder, plainly_named, session_timezone, spark_type
 from caddis.spark.matching.model_folder import ModelFolder
 from caddis.spark.matching.model_reader import OnError
 from caddis.spark.matching.model_reports import ModelReport
@@ -47,8 +46,7 @@ from caddis.spark.matching.sealed_matching import (
 )
 from caddis.spark.matching.sealed_reports import SealedReport
 from caddis.spark.matching.worker import MatchOperator, Models
-from caddis.spark.store.segments import check_without_models
-from caddis.spark.store.store import SubscriptionStore
+from caddis.spark.store import SubscriptionStore, check_without_models
 
 Subscriptions: TypeAlias = "DataFrame | pa.Table | SubscriptionStore"
 

@@ -22,7 +22,7 @@ from pyspark import cloudpickle
 
 from caddis.errors import IndexFolderError, ModelError
 from caddis.models import Catalogue, Model, Reading, Statistics, Tally
-from caddis.spark.base.shared_files import append_lines, lines_of, locked, replace_json
+from caddis.spark.base import append_lines, lines_of, locked, replace_json
 
 MODELS, STATISTICS, TALLIES, PROBLEMS = (
     "models.pickle",

@@ -13,7 +13,7 @@ from caddis.arrays import Int32s
 from caddis.models import AnswerCache, Asker, Tally
 from caddis.ordering import Executor, Outcome, policy_named
 from caddis.spark.matching.model_folder import KEPT_PROBLEMS, KeyedProblem, ModelFolder
-from caddis.spark.store.reader import StoreReader
+from caddis.spark.store import StoreReader
 
 OnError = Literal["unknown", "raise"]
 

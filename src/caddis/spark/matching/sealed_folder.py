@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from caddis.spark.base.shared_files import append_lines, lines_of, locked, replace_json
+from caddis.spark.base import append_lines, lines_of, locked, replace_json
 
 DIRECTORY, COUNTS, REFUSED = "directory.json", "counts.json", "refused.jsonl"
 KEPT_REFUSED = 10_000

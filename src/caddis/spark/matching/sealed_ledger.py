@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from caddis.sealed.events.gate import Refusal
+from caddis.sealed.events import Refusal
 from caddis.spark.matching.sealed_folder import KEPT_REFUSED, RefusedEvent, SealedFolder
 from caddis.spark.matching.sealed_reports import EVENTS
 

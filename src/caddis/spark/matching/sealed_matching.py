@@ -26,10 +26,10 @@ from pyspark.sql.types import (
 from caddis.errors import EventError, SubscriptionTableError
 from caddis.spark.matching.sealed_folder import DIRECTORY, Sealed, SealedFolder
 from caddis.spark.matching.sealed_reports import SealedReport
-from caddis.spark.store.store import SubscriptionStore
+from caddis.spark.store import SubscriptionStore
 
 if TYPE_CHECKING:
-    from caddis.sealed.keys.directory import Directory
+    from caddis.sealed.keys import Directory
 
 DirectoryOrPath: TypeAlias = "Directory | str | PathLike[str]"
 
@@ -87,7 +87,7 @@ def check_kind(store: SubscriptionStore, *, sealed: bool) -> None:
 
 def read_directory(directory: DirectoryOrPath | None) -> Directory | None:
     """A directory as it is now, whose signature fits."""
-    from caddis.sealed.keys.directory import Directory
+    from caddis.sealed.keys import Directory
 
     if isinstance(directory, Directory):
         directory.verify()
@@ -102,8 +102,8 @@ def sealed_means(
     report: SealedReport | None,
 ) -> Sealed:
     """What the workers are told in, and the directory; a folder only if something is in it."""
-    from caddis.sealed.keys.directory import Directory
-    from caddis.sealed.matcher.matcher import warm_up
+    from caddis.sealed.keys import Directory
+    from caddis.sealed.matcher import warm_up
 
     warm_up()
     path = store.path / "sealed" / uuid4().hex

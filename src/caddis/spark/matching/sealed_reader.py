@@ -15,14 +15,13 @@ import pyarrow as pa
 
 from caddis.arrays import Int32s
 from caddis.errors import TruncatedEvent
-from caddis.sealed.events.gate import Admission, Gate, Refusal
-from caddis.sealed.keys.directory import Directory
-from caddis.sealed.matcher.matcher import SealedMatcher
-from caddis.sealed.matcher.matches import SealedMatchReport
+from caddis.sealed.events import Admission, Gate, Refusal
+from caddis.sealed.keys import Directory
+from caddis.sealed.matcher import SealedMatcher, SealedMatchReport
 from caddis.spark.matching.sealed_folder import Sealed
 from caddis.spark.matching.sealed_ledger import Ledger
 from caddis.spark.matching.sealed_reports import INSPECTED, PRODUCTS, TESTS
-from caddis.spark.store.reader import StoreReader, alive_pairs
+from caddis.spark.store import StoreReader, alive_pairs
 
 
 class SealedReader:

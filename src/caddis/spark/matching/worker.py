@@ -19,7 +19,7 @@ from caddis.arrays import Int32s
 from caddis.errors import EventError
 from caddis.spark.matching.model_reader import ModelReader, OnError
 from caddis.spark.matching.sealed_folder import Sealed
-from caddis.spark.store.reader import StoreReader
+from caddis.spark.store import StoreReader
 
 if TYPE_CHECKING:
     from caddis.spark.matching.sealed_reader import SealedReader

@@ -28,11 +28,10 @@ from caddis.errors import OverlayError
 from caddis.language import Clause, parse_all
 from caddis.matching import Matcher
 from caddis.models import Catalogue, Model, Tally
-from caddis.overlay.batch_routing import DEFAULT, policy_named
-from caddis.overlay.routing.tables import Read
-from caddis.spark.base.files import FileFormat, read_event_stream
-from caddis.spark.matching.model_folder import ModelFolder
-from caddis.spark.matching.model_reader import OnError
+from caddis.overlay import DEFAULT, policy_named
+from caddis.overlay.routing import Read
+from caddis.spark.base import FileFormat, read_event_stream
+from caddis.spark.matching import ModelFolder, OnError
 from caddis.spark.overlay.batches import BatchFolder, Committed, Totals, Written
 from caddis.spark.overlay.control import ControlPlane, declare
 from caddis.spark.overlay.folder import OverlayFolder

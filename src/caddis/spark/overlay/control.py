@@ -17,18 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from caddis.errors import OverlayError, SubscriptionError
-from caddis.overlay.messages import (
-    Advertise,
-    Control,
-    Join,
-    Neighbour,
-    Subscribe,
-    Unadvertise,
-    Unsubscribe,
-)
-from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
-from caddis.overlay.routing.routing import Routing
-from caddis.overlay.routing.tables import Read
+from caddis.overlay import Advertise, Control, Join, Neighbour, Subscribe, Unadvertise, Unsubscribe
+from caddis.overlay.routing import PublicationRoutingGraph, Read, Routing
 from caddis.spark.overlay.logs import Log, Record
 from caddis.spark.overlay.messages import client_of, from_record, to_record
 from caddis.spark.overlay.settling import CLIENTS, Settling, Signal

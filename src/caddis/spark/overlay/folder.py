@@ -23,8 +23,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from caddis.errors import OverlayError
-from caddis.overlay.batch_routing import DEFAULT
-from caddis.overlay.forwarding.policies import forwarding_named
+from caddis.overlay import DEFAULT
+from caddis.overlay.forwarding import forwarding_named
 from caddis.spark.overlay.control import ControlLogs
 from caddis.spark.overlay.logs import FolderLog
 from caddis.spark.overlay.streams import FolderStream, FolderTransport

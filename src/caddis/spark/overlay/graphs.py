@@ -19,9 +19,9 @@ import numpy as np
 
 from caddis.errors import IndexFolderError
 from caddis.matching import Matcher
-from caddis.overlay.messages import Neighbour, Subscriber
-from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
-from caddis.spark.base.folders import VersionFolder
+from caddis.overlay import Neighbour, Subscriber
+from caddis.overlay.routing import PublicationRoutingGraph
+from caddis.spark.base import VersionFolder
 
 LINKS, ADVERTISED = "links.json", "advertised"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from caddis.errors import OverlayError
-from caddis.overlay import messages
-from caddis.overlay.messages import Control, Link, Publisher, Subscriber
+from caddis.overlay import Control, Link, Publisher, Subscriber, messages
 from caddis.spark.overlay.logs import Record
 
 _KINDS = ("Advertise", "Unadvertise", "Subscribe", "Unsubscribe", "Join", "Leave")

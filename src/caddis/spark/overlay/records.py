@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from caddis.overlay.known_answers import WIRE
+from caddis.overlay import WIRE
 
 Kind = Literal["forwarded", "notified", "refused", "problem", "taken"]
 """Of a file that a task wrote; `taken` counts what came, and has no file."""

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from caddis.matching import warm_up
 from caddis.models import Catalogue
 from caddis.ordering import warm_up as prepare_models
-from caddis.overlay.batch_routing import policy_named
+from caddis.overlay import policy_named
 from caddis.spark.overlay.batches import Totals
 from caddis.spark.overlay.broker import BrokerSettings, EventSettings, StreamingBroker
 from caddis.spark.overlay.control import Refusal

@@ -19,7 +19,7 @@ from typing import Protocol
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from caddis.spark.base.files import literally
+from caddis.spark.base import literally
 from caddis.spark.overlay.logs import FolderLog, Log
 from caddis.spark.overlay.records import spark_link_schema
 

@@ -22,11 +22,8 @@ import pyarrow.parquet as pq
 from caddis.arrays import Int32s
 from caddis.models import AnswerCache, Asker, Reading, Tally
 from caddis.ordering import EventProblem
-from caddis.overlay.batch_routing import HERE, BatchRouter, Decider, Means
-from caddis.overlay.known_answers import KnownAnswers
-from caddis.spark.matching.model_folder import ModelFolder
-from caddis.spark.matching.model_reader import OnError
-from caddis.spark.matching.worker import KeyCheck, joined
+from caddis.overlay import HERE, BatchRouter, Decider, KnownAnswers, Means
+from caddis.spark.matching import KeyCheck, ModelFolder, OnError, joined
 from caddis.spark.overlay.graphs import GraphFolder
 from caddis.spark.overlay.records import Kind
 

@@ -1,0 +1,8 @@
+"""TODO."""
+
+from caddis.spark.sealed.sealing import open_events, seal_events
+
+__all__ = [
+    "open_events",
+    "seal_events",
+]

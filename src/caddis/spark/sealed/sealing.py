@@ -20,22 +20,27 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from caddis.errors import EventError
-from caddis.language.columns import is_array
-from caddis.sealed.design import TopicDesign
-from caddis.sealed.keys.directory import Directory
-from caddis.sealed.keys.entitlements import Role
-from caddis.sealed.keys.identities import Identity
-from caddis.sealed.keys.rings import KeyRing, Material
-from caddis.sealed.keys.secrets import MatchingKey, PublisherKeys, SealingKey
-from caddis.sealed.opening import Opener, check_authority
-from caddis.sealed.sealing import EventSealer
-from caddis.spark.base.schemas import arrow_schema, plainly_named, session_timezone
-from caddis.spark.base.shared_files import new_folder
-from caddis.spark.matching.sealed_folder import SealedFolder
-from caddis.spark.matching.sealed_ledger import Ledger
-from caddis.spark.matching.sealed_matching import sealed_columns
-from caddis.spark.matching.sealed_reports import OTHER_TOPICS, SealedReport
-from caddis.spark.matching.worker import joined
+from caddis.language import is_array
+from caddis.sealed import EventSealer, Opener, TopicDesign, check_authority
+from caddis.sealed.keys import (
+    Directory,
+    Identity,
+    KeyRing,
+    MatchingKey,
+    Material,
+    PublisherKeys,
+    Role,
+    SealingKey,
+)
+from caddis.spark.base import arrow_schema, new_folder, plainly_named, session_timezone
+from caddis.spark.matching import (
+    OTHER_TOPICS,
+    Ledger,
+    SealedFolder,
+    SealedReport,
+    joined,
+    sealed_columns,
+)
 
 EVENT_ID, SEALED_ID = "event_id", "sealed_id"
 NUMBERED = ("publisher", "epoch", "run", "number")

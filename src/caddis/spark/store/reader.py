@@ -10,7 +10,7 @@ import pyarrow as pa
 from caddis.arrays import Bools, Int32s
 from caddis.errors import IndexFolderError
 from caddis.matching import LinkMatcher, Matches
-from caddis.spark.base.folders import Version, VersionFolder
+from caddis.spark.base import Version, VersionFolder
 from caddis.spark.store.segments import load_segment
 
 

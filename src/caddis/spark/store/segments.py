@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 
 from caddis.errors import ConfidentialError, ModelError, SubscriptionTableError
-from caddis.files.mapped import NUMBERS
-from caddis.language import Vocabulary
-from caddis.language.columns import is_text
+from caddis.files import NUMBERS
+from caddis.language import Vocabulary, is_text
 from caddis.matching import LinkMatcher, Matcher, OnInvalid
 from caddis.models import Model
 
 if TYPE_CHECKING:
-    from caddis.sealed.keys.directory import Directory
+    from caddis.sealed.keys import Directory
 
 SEALED = "sealed"
 """Formats of sealed matchers begin so, and so do sealed subscriptions that are texts."""
@@ -89,7 +88,7 @@ class SealedSegments:
     @property
     def schema(self) -> pa.Schema:
         """Of the events."""
-        from caddis.sealed.events.wire import sealed_schema
+        from caddis.sealed.events import sealed_schema
 
         return sealed_schema(pa.string())
 
@@ -97,8 +96,8 @@ class SealedSegments:
         self, subscriptions: pa.Table, sample: pa.RecordBatch | None, on_invalid: OnInvalid
     ) -> LinkMatcher:
         """A matcher of some subscriptions."""
-        from caddis.sealed.events.gate import Gate
-        from caddis.sealed.matcher.matcher import SealedMatcher
+        from caddis.sealed.events import Gate
+        from caddis.sealed.matcher import SealedMatcher
 
         check_sealed(subscriptions)
         gate = None if self.directory is None else Gate(self.directory)
@@ -120,7 +119,7 @@ def load_segment(folder: Path) -> LinkMatcher:
     except (OSError, ValueError, KeyError, TypeError):
         saved = None
     if str(saved).startswith(SEALED):
-        from caddis.sealed.matcher.matcher import SealedMatcher
+        from caddis.sealed.matcher import SealedMatcher
 
         return SealedMatcher.load(folder)
     return Matcher.load(folder)
@@ -154,7 +153,7 @@ def check_without_models(models: Sequence[Model]) -> None:
 
 def _bytes(text: str | None) -> bytes | None:
     """The bytes of a text; none if it is not usable, which the matcher has told."""
-    from caddis.sealed.clauses.subscriptions import from_text
+    from caddis.sealed.clauses import from_text
 
     try:
         return None if text is None else from_text(text)

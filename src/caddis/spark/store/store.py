@@ -25,13 +25,12 @@ from caddis.errors import (
     SubscriptionError,
     SubscriptionTableError,
 )
-from caddis.files.paths import is_store
+from caddis.files import is_store
 from caddis.language import Concept, Vocabulary
 from caddis.matching import LinkMatcher, OnInvalid
 from caddis.models import Catalogue, Model
 from caddis.ordering import Demand
-from caddis.spark.base.folders import Version, VersionFolder
-from caddis.spark.base.schemas import arrow_schema, session_timezone
+from caddis.spark.base import Version, VersionFolder, arrow_schema, session_timezone
 from caddis.spark.store.reader import StoreReader
 from caddis.spark.store.segments import (
     PlainSegments,
@@ -43,7 +42,7 @@ from caddis.spark.store.segments import (
 from caddis.spark.store.settings import Settings, read_schema, write_schema
 
 if TYPE_CHECKING:
-    from caddis.sealed.keys.directory import Directory
+    from caddis.sealed.keys import Directory
 
 TEXTS = "subscriptions.arrow"
 MERGE_RATIO = 4

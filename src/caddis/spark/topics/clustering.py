@@ -15,14 +15,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from caddis.errors import TopicError
-from caddis.spark.base.failures import spark_failures
+from caddis.spark.base import spark_failures
 from caddis.spark.topics.packing import packed
 from caddis.spark.topics.reports import ClusteringReport, Progress, silent
 from caddis.spark.topics.tables import PreviousMap, find_topics, read_previous
 from caddis.spark.topics.waves import Clusterer
 from caddis.spark.topics.workers import warm_up
-from caddis.topics.channels.map import is_whole
-from caddis.topics.clustering.schedule import Settings
+from caddis.topics.channels import is_whole
+from caddis.topics.clustering import Settings
 
 
 def _check_whole(name: str, value: int, least: int) -> None:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import IntegralType, LongType, StringType
 
 from caddis.errors import TopicError
-from caddis.spark.base.files import FileFormat, literally, read_events
+from caddis.spark.base import FileFormat, literally, read_events
 
 
 def read_table(session: SparkSession, path: Path, format_: FileFormat) -> DataFrame:

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.spark.base.failures import spark_failures
+from caddis.spark.base import spark_failures
 from caddis.spark.topics.reports import ClusteringReport
 from caddis.spark.topics.tables import Topics, interest_columns
 from caddis.spark.topics.workers import (
@@ -35,8 +35,7 @@ from caddis.spark.topics.workers import (
     tallies_of,
     unpacked,
 )
-from caddis.topics.clustering.excess import Tallies
-from caddis.topics.clustering.interests import Interests, integer_rates, offsets_of
+from caddis.topics.clustering import Interests, Tallies, integer_rates, offsets_of
 
 A_PARTITION = 2_000_000
 """Interests of a partition, unless the user says how many partitions there are to be."""

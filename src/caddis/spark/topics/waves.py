@@ -21,9 +21,18 @@ from caddis.arrays import Int32s, Int64s
 from caddis.spark.topics.packing import PackedInterests
 from caddis.spark.topics.reports import ClusteringReport, Progress, WaveReport, silent
 from caddis.spark.topics.tables import NEW, PreviousMap
-from caddis.topics.clustering.excess import Tallies, channel_rates, outcomes, total_cost, vote_costs
-from caddis.topics.clustering.schedule import Schedule, Settings
-from caddis.topics.clustering.search import Effort, fill_empty, search
+from caddis.topics.clustering import (
+    Effort,
+    Schedule,
+    Settings,
+    Tallies,
+    channel_rates,
+    fill_empty,
+    outcomes,
+    search,
+    total_cost,
+    vote_costs,
+)
 
 
 class Counted(NamedTuple):

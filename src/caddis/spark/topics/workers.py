@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.topics.clustering.excess import Tallies, count
-from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering import Interests, Tallies, count
 
 PACKED = "offsets BINARY, topics BINARY, sampled BOOLEAN"
 TALLIES = "wants BINARY, receivers BINARY, shared BINARY"

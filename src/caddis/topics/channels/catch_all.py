@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from caddis.errors import TopicError
 from caddis.topics.channels.map import ChannelMap, checked_number, is_whole
-from caddis.topics.majority.sign_voter import Threshold, as_threshold
+from caddis.topics.majority import Threshold, as_threshold
 
 LEAVE = Fraction(4, 5)
 """A popular topic stays so down to this share of the threshold."""

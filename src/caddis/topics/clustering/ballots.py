@@ -21,10 +21,7 @@ from caddis.errors import TopicError
 from caddis.topics.clustering.excess import favour_current
 from caddis.topics.clustering.kernels import own_cost, own_costs
 from caddis.topics.links import Link, Sent
-from caddis.topics.voting.aggregation import Aggregator
-from caddis.topics.voting.difficulty import LARGEST_COUNTED
-from caddis.topics.voting.measured_poll import MeasuredPoll
-from caddis.topics.voting.voter import Voter
+from caddis.topics.voting import LARGEST_COUNTED, Aggregator, MeasuredPoll, Voter
 
 CHANGED_SHARE = 0.01
 """Of all nodes, those that are likely to change interests at once: `measured` votes go by it."""

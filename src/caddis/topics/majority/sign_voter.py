@@ -33,7 +33,7 @@ from numba import njit
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.links import Link, Sent
-from caddis.topics.voting.inputs import LARGEST, ByLink, vote_numbers, whole_numbers
+from caddis.topics.voting import LARGEST, ByLink, vote_numbers, whole_numbers
 
 
 @njit(cache=True, inline="always")
