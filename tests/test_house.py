@@ -1,0 +1,142 @@
+"""The architecture, held by reading the sources: rooms with doors.
+
+A folder has at most 13 entries. A package's `__init__` is its surface: from outside nobody imports
+a module below it. The product never imports the lab, and rooms that only compute open no files.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import caddis
+
+SOURCES = Path(caddis.__file__).parent
+BENCH = SOURCES.parents[1] / "bench"
+MOST_ENTRIES = 13
+MOST_MODULES_AT_THE_ROOT = 5
+
+MODULES = {
+    ".".join(path.relative_to(SOURCES.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in SOURCES.rglob("*.py")
+}
+PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+LEAVES = set(MODULES) - PACKAGES
+
+PURE = ("language", "matching", "ordering", "overlay", "topics")
+"""Rooms that open no files, but for where saved indexes are mapped."""
+MAY_OPEN_FILES = {"caddis.matching.index.storage"}
+OPENING = {
+    "open",
+    "read_text",
+    "read_bytes",
+    "write_text",
+    "write_bytes",
+    "mkdir",
+    "unlink",
+    "rename",
+    "replace_file",
+    "iterdir",
+    "glob",
+    "memmap",
+    "load",
+    "save",
+}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module of Caddis that a file imports, wherever in it the import stands."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            module = node.module or ""
+            for name in node.names:
+                inner = f"{module}.{name.name}"
+                yield inner if inner in MODULES else module
+
+
+def home(module: str) -> str:
+    return module if module in PACKAGES else module.rpartition(".")[0]
+
+
+def is_inside(module: str, package: str) -> bool:
+    return f"{home(module)}.".startswith(f"{package}.")
+
+
+def test_no_folder_has_more_entries_than_one_can_take_in():
+    crowded = {}
+    for folder in (path.parent for name, path in MODULES.items() if name in PACKAGES):
+        entries = [entry for entry in folder.iterdir() if entry.name != "__pycache__"]
+        if folder == SOURCES:
+            assert len([entry for entry in entries if entry.suffix == ".py"]) <= (
+                MOST_MODULES_AT_THE_ROOT
+            )
+        elif len(entries) > MOST_ENTRIES:
+            crowded[str(folder.relative_to(SOURCES))] = len(entries)
+    assert crowded == {}
+
+
+def test_rooms_are_entered_by_their_doors():
+    windows = [
+        f"{module} imports {imported}"
+        for module, path in MODULES.items()
+        for imported in imports(path)
+        if imported in LEAVES
+        and home(imported) != "caddis"
+        and not is_inside(module, home(imported))
+    ]
+    assert windows == []
+
+
+def test_the_benchmarks_enter_rooms_by_their_doors():
+    windows = [
+        f"{path.name} imports {imported}"
+        for path in BENCH.glob("*.py")
+        for imported in imports(path)
+        if imported in LEAVES and home(imported) != "caddis"
+    ]
+    assert windows == []
+
+
+def test_the_product_never_imports_the_lab():
+    allowed = ("caddis.lab", "caddis.cli.lab", "caddis.cli.demo")
+    reaching = [
+        f"{module} imports {imported}"
+        for module, path in MODULES.items()
+        if not module.startswith(allowed)
+        for imported in imports(path)
+        if imported.startswith("caddis.lab")
+    ]
+    assert reaching == []
+
+
+@pytest.mark.parametrize("room", PURE)
+def test_a_room_that_only_computes_opens_no_files(room):
+    opening = [
+        f"{module}:{node.lineno}"
+        for module, path in MODULES.items()
+        if module.startswith(f"caddis.{room}") and module not in MAY_OPEN_FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and called(node) in OPENING
+    ]
+    assert opening == []
+
+
+def called(call: ast.Call) -> str:
+    function = call.func
+    if isinstance(function, ast.Name):
+        return function.id
+    return function.attr if isinstance(function, ast.Attribute) else ""
+
+
+def test_only_its_own_room_imports_pyspark():
+    reaching = [
+        module
+        for module, path in MODULES.items()
+        if not module.startswith("caddis.spark")
+        and any(imported.split(".")[0] in ("pyspark", "py4j") for imported in imports(path))
+    ]
+    assert reaching == []
