@@ -1,5 +1,6 @@
 """TODO."""
 
+from caddis.files.atomic import create_file, locked, replace_file, sync_folder
 from caddis.files.ddl import EXAMPLE, parse_schema
 from caddis.files.json_lines import naming_bad_lines
 from caddis.files.mapped import (
@@ -33,6 +34,7 @@ __all__ = [
     "NUMBERS",
     "FileFormat",
     "check_free",
+    "create_file",
     "data_files",
     "event_batches",
     "existing",
@@ -41,6 +43,7 @@ __all__ = [
     "forget_checkpoint",
     "format_of",
     "is_store",
+    "locked",
     "mapped",
     "mapped_ids",
     "named_format",
@@ -49,8 +52,10 @@ __all__ = [
     "publish",
     "read_numbers",
     "read_subscriptions",
+    "replace_file",
     "schema_of",
     "staging_folder",
+    "sync_folder",
     "write_array",
     "write_ids",
     "write_invalid",

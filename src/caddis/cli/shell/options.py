@@ -1,14 +1,58 @@
-"""Options that several verbs share."""
+"""Options that several verbs share, and how a verb's options become one frozen object.
+
+A verb spells its options once, as the fields of a frozen dataclass. `fills` makes a command of a
+function that takes such an object; Typer reads the fields as it would read parameters.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 from zoneinfo import ZoneInfo
 
 import typer
 
 from caddis.errors import CaddisError
+
+Options = TypeVar("Options")
+
+
+def fills(options: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
+    """Make a command of a function that takes all its options in one frozen dataclass.
+
+    Every field is annotated as a Typer parameter would be, `Annotated[Path, typer.Option(...)]`,
+    and its default is the option's.
+    """
+    hints = get_type_hints(options, include_extras=True)
+    parameters = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(options)  # type: ignore[arg-type]
+    ]
+
+    def command_of(function: Callable[[Options], None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def command(**given: Any) -> None:
+            function(options(**given))
+
+        # Typer must see the fields, and not the one parameter of the function.
+        del command.__wrapped__
+        command.__dict__["__signature__"] = inspect.Signature(parameters)
+        command.__annotations__ = {
+            parameter.name: hints[parameter.name] for parameter in parameters
+        }
+        return command
+
+    return command_of
+
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object to stdout, and nothing else there.")
