@@ -28,7 +28,7 @@ from caddis.lab.bloom_prefiltering import (
     Case,
     Conditions,
     Draw,
-    SealedTopic,
+    SealedStream,
     Setup,
     batch_of,
     measure_aspe,
@@ -130,9 +130,9 @@ def party_rows(setup: Setup) -> list[Row]:
 
 def scheme_rows(setup: Setup, scheme: Scheme) -> list[Row]:
     """Opening checks the signature, opens the payload and reads it."""
-    topic = SealedTopic.of(scheme, os.urandom, setup.conditions.rate)
+    stream = SealedStream.of(scheme, os.urandom, setup.conditions.rate)
     plain, texts = batch_of(PARTY_EVENTS, 1), zipf_subscriptions(PARTY_SUBSCRIPTIONS, 2)
-    sealed = topic.events(plain)
+    sealed = stream.events(plain)
 
     def row(what: str, work: Callable[[pa.RecordBatch], object], events: pa.RecordBatch) -> Row:
         taken = setup.per_event(lambda count: work(events.slice(0, count)), len(events))
@@ -140,14 +140,14 @@ def scheme_rows(setup: Setup, scheme: Scheme) -> list[Row]:
 
     def seconds() -> float:
         started = time.process_time()
-        topic.subscriptions(texts)
+        stream.subscriptions(texts)
         return time.process_time() - started
 
     rate, size = len(texts) / min(seconds(), seconds()), sealed.nbytes / len(sealed)
-    opener = Opener(topic.ring, topic.directory, memory=NoMemory())
-    gate = Gate(topic.directory, memory=NoMemory())
+    opener = Opener(stream.ring, stream.directory, memory=NoMemory())
+    gate = Gate(stream.directory, memory=NoMemory())
     return [
-        row("sealing events", topic.events, plain),
+        row("sealing events", stream.events, plain),
         row("checking signatures", gate.admit, sealed),
         row("opening events", opener.open, sealed),
         Row(

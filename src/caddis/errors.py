@@ -12,7 +12,7 @@
     ├── FilterError               a Bloom filter of this size or rate cannot be made
     ├── ConfidentialError         sealed events, sealed subscriptions or keys are not usable
     │   ├── KeyFileError          a file with keys is missing, damaged or open to others
-    │   ├── AccessError           a party is not registered, or a topic is not open to it
+    │   ├── AccessError           a party is not registered, or a stream is not open to it
     │   └── SealedEventError      one sealed event is refused:
     │       ├── TruncatedEvent        a part of it is missing, too short or too long
     │       ├── UnknownPublisher      its publisher is not registered, or may not publish this
@@ -121,7 +121,7 @@ class KeyFileError(ConfidentialError):
 
 
 class AccessError(ConfidentialError):
-    """A party is not registered, or a topic is not open to it."""
+    """A party is not registered, or a stream is not open to it."""
 
 
 class SealedEventError(ConfidentialError):
@@ -133,7 +133,7 @@ class TruncatedEvent(SealedEventError):
 
 
 class UnknownPublisher(SealedEventError):
-    """The publisher is not registered, or may not publish on this topic."""
+    """The publisher is not registered, or may not publish on this stream."""
 
 
 class WrongEpoch(SealedEventError):

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from caddis.cli.app import app
-from caddis.cli.keys.work import rotate_topics
+from caddis.cli.keys.work import rotate_streams
 from caddis.errors import AccessError, NotEntitled
 from caddis.sealed.keys.authority_files import read_authority
 from caddis.sealed.keys.directory import Directory
@@ -27,7 +27,7 @@ VERBS = (
     "init",
     "identity",
     "register",
-    "topic",
+    "stream",
     "grant",
     "revoke",
     "rotate",
@@ -66,7 +66,7 @@ def homes_files(tmp_path_factory) -> Path:
     for name in ("pat", "ann", "bo"):
         call("identity", name, "--dir", str(folder))
     call("register", *(str(folder / f"{name}.public.json") for name in ("pat", "ann", "bo")))
-    call("topic", "homes", "--schema", SCHEMA)
+    call("stream", "homes", "--schema", SCHEMA)
     call("grant", "pat", "homes", "--role", "publisher")
     call("grant", "ann", "homes", "--role", "subscriber")
     call("grant", "bo", "homes", "--role", "subscriber")
@@ -117,7 +117,7 @@ def test_a_revoked_publisher_leaves_the_directory_and_a_rotation_is_advised(home
 def test_at_once_refuses_earlier_epochs(homes):
     homes("revoke", "ann", "--everywhere", "--at-once")
     homes("directory")
-    assert list(Directory.read(Path("directory.json")).topics["homes"].accepted) == [2]
+    assert list(Directory.read(Path("directory.json")).streams["homes"].accepted) == [2]
 
 
 def test_compromised_keys_are_shown_as_such_and_get_nothing(homes):
@@ -149,7 +149,7 @@ def test_a_bundle_in_other_hands_does_not_open(homes):
 def test_columns_can_come_from_a_file_of_events(homes):
     Path("offers.jsonl").write_text('{"event_id": 1, "city": "Cork", "sqm": 3.5}\n')
     options = ("--scheme", "tokens", "--ordered-text", "city", "--no-presence", "--overlap", "0")
-    told = json.loads(homes("topic", "flats", "--events", "offers.jsonl", *options, "--json"))
+    told = json.loads(homes("stream", "flats", "--events", "offers.jsonl", *options, "--json"))
     assert told["columns"] == told["ordered"] == ["event_id", "city", "sqm"]
     assert told["scheme"] == "tokens"
 
@@ -158,8 +158,8 @@ def test_the_authority_may_lie_elsewhere(keys, tmp_path, monkeypatch):
     said = keys("init", "--authority", "my safe.json")
     assert "--authority 'my safe.json'" in said
     monkeypatch.setenv("CADDIS_AUTHORITY", "my safe.json")
-    keys("topic", "homes", "--schema", SCHEMA)
-    assert list(read_authority(tmp_path / "my safe.json").topics) == ["homes"]
+    keys("stream", "homes", "--schema", SCHEMA)
+    assert list(read_authority(tmp_path / "my safe.json").streams) == ["homes"]
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])
@@ -168,7 +168,7 @@ def test_secrets_are_in_files_of_mode_600_alone(tmp_path, keys, umask):
     try:
         keys("init")
         keys("identity", "ann")
-        keys("topic", "homes", "--schema", SCHEMA)
+        keys("stream", "homes", "--schema", SCHEMA)
     finally:
         os.umask(before)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
@@ -181,18 +181,18 @@ MISTAKES = [
     (["identity", "a/b"], "is no name of a party"),
     (["register", "nobody.json"], "nobody.json: there is no such file"),
     (["register", "ann.identity.json"], "this is no public identity, but 'identity'"),
-    (["topic", "homes", "--schema", SCHEMA], "'homes' is there already"),
-    (["topic", "boats"], "which columns do the events have?"),
-    (["topic", "boats", "--schema", "city"], "--schema cannot be read"),
-    (["topic", "boats", "--schema", SCHEMA, "--events", "x"], "only one of them can"),
-    (["topic", "boats", "--schema", SCHEMA, "--padding", "3"], "padding is an even number"),
-    (["topic", "boats", "--schema", SCHEMA, "--ordered-text", "price"], "no string column"),
-    (["topic", "boats", "--events", "nowhere.csv"], "there is no such file or folder"),
+    (["stream", "homes", "--schema", SCHEMA], "'homes' is there already"),
+    (["stream", "boats"], "which columns do the events have?"),
+    (["stream", "boats", "--schema", "city"], "--schema cannot be read"),
+    (["stream", "boats", "--schema", SCHEMA, "--events", "x"], "only one of them can"),
+    (["stream", "boats", "--schema", SCHEMA, "--padding", "3"], "padding is an even number"),
+    (["stream", "boats", "--schema", SCHEMA, "--ordered-text", "price"], "no string column"),
+    (["stream", "boats", "--events", "nowhere.csv"], "there is no such file or folder"),
     (["grant", "zoe", "homes", "--role", "publisher"], "'zoe' is not registered"),
-    (["grant", "ann", "boats", "--role", "publisher"], "there is no topic 'boats'"),
+    (["grant", "ann", "boats", "--role", "publisher"], "there is no stream 'boats'"),
     (["grant", "ann", "homes", "--role", "subscriber", "--since", "9"], "is in epoch 1"),
     (["revoke", "ann", "homes", "--role", "publisher"], "'ann' is no publisher of 'homes'"),
-    (["rotate", "homes", "boats"], "there is no topic 'boats'"),
+    (["rotate", "homes", "boats"], "there is no stream 'boats'"),
     (["issue", "zoe"], "'zoe' is not registered"),
     (["show", "offers.txt"], "offers.txt is damaged, or no file with keys"),
     (["show", "--authority", "nowhere.json"], "nowhere.json: there is no such file"),
@@ -218,8 +218,8 @@ def test_a_mistake_is_one_sentence_and_changes_nothing(homes, caddis, arguments,
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["ann"], "name a topic, or say --everywhere"),
-        (["ann", "homes", "--everywhere"], "name a topic, or say --everywhere"),
+        (["ann"], "name a stream, or say --everywhere"),
+        (["ann", "homes", "--everywhere"], "name a stream, or say --everywhere"),
         (["ann", "homes", "--compromised"], "say --everywhere, too"),
     ],
 )
@@ -246,18 +246,18 @@ def test_nothing_is_registered_if_one_cannot_be(homes, caddis):
 
 
 def secrets_in(folder: Path) -> set[bytes]:
-    """All that must not be seen: private keys, topics' secrets and what follows from them."""
+    """All that must not be seen: private keys, streams' secrets and what follows from them."""
     authority = read_authority(folder / "authority.json")
     found = {authority.signing.private_bytes_raw()}
     for file in folder.glob("*.identity.json"):
         identity = Identity.read(file)
         found |= {identity.signing.private_bytes_raw(), identity.receiving.private_bytes_raw()}
-    for topic in authority.topics.values():
-        found.add(topic.secret)
-        for epoch in range(1, topic.epoch + 1):
+    for stream in authority.streams.values():
+        found.add(stream.secret)
+        for epoch in range(1, stream.epoch + 1):
             for role in ROLES:
                 for name in authority.parties:
-                    material = topic.material(epoch, role, name)
+                    material = stream.material(epoch, role, name)
                     found |= {material.matching, material.content}
     return found
 
@@ -274,7 +274,7 @@ def test_no_command_shows_a_secret_nor_writes_one_into_a_public_file(homes, cadd
         ["rotate", "homes"],
         ["grant", "ann", "homes", "--role", "subscriber"],
         ["grant", "ann", "homes", "--role", "subscriber", "--since", "77"],
-        ["topic", "boats", "--schema", SCHEMA],
+        ["stream", "boats", "--schema", SCHEMA],
         ["identity", "zoe"],
         ["register", "zoe.public.json"],
         ["issue"],
@@ -301,8 +301,10 @@ def test_no_command_shows_a_secret_nor_writes_one_into_a_public_file(homes, cadd
 
 def test_two_commands_at_once_lose_nothing(homes):
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: rotate_topics(Path("authority.json"), ["homes"], False), range(16)))
-    assert read_authority(Path("authority.json")).topics["homes"].epoch == 17
+        list(
+            pool.map(lambda _: rotate_streams(Path("authority.json"), ["homes"], False), range(16))
+        )
+    assert read_authority(Path("authority.json")).streams["homes"].epoch == 17
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -59,7 +59,7 @@ def handed_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("identity", "pat"),
         ("identity", "ann"),
         ("register", "pat.public.json", "ann.public.json"),
-        ("topic", "homes", "--schema", SCHEMA),
+        ("stream", "homes", "--schema", SCHEMA),
         ("grant", "pat", "homes", "--role", "publisher"),
         ("grant", "ann", "homes", "--role", "subscriber"),
         ("issue",),
@@ -219,17 +219,17 @@ def test_a_broker_that_found_nothing_has_left_an_empty_folder(homes, seal, open_
     assert json.loads(open_("--matches", "found", "--json").stdout)["sealed"] == 0
 
 
-def test_events_without_a_topic_are_refused_and_those_of_another_counted(homes, seal, open_):
+def test_events_without_a_stream_are_refused_and_those_of_another_counted(homes, seal, open_):
     seal()
     table = pq.read_table("sealed.parquet")
-    topics = pa.array(["homes", None, "boats"])
+    streams = pa.array(["homes", None, "boats"])
     fields = pa.schema([field.with_nullable(True) for field in table.schema])
-    table = table.cast(fields).set_column(1, "topic", topics)
+    table = table.cast(fields).set_column(1, "stream", streams)
     pq.write_table(table, "sealed.parquet")
     told = json.loads(open_("--json").stdout)
-    assert (told["sealed"], told["opened"], told["other_topics"]) == (2, 1, 1)
+    assert (told["sealed"], told["opened"], told["other_streams"]) == (2, 1, 1)
     assert told["refused"] == {"TruncatedEvent": 1}
-    assert "other topics" in open_("--overwrite").stdout
+    assert "other streams" in open_("--overwrite").stdout
 
 
 def test_events_without_an_id_are_refused_though_no_broker_found_them(homes, seal, open_):
@@ -243,11 +243,11 @@ def test_events_without_an_id_are_refused_though_no_broker_found_them(homes, sea
     assert (told["opened"], told["refused"]) == (1, {"TruncatedEvent": 1})
 
 
-def test_topics_that_are_no_texts_are_not_sealed_events(homes, seal, open_):
+def test_streams_that_are_no_texts_are_not_sealed_events(homes, seal, open_):
     seal()
-    table = pq.read_table("sealed.parquet").set_column(1, "topic", pa.array([1, 2, 3]))
+    table = pq.read_table("sealed.parquet").set_column(1, "stream", pa.array([1, 2, 3]))
     pq.write_table(table, "sealed.parquet")
-    assert "the column 'topic' of sealed events cannot be int64" in open_().stderr
+    assert "the column 'stream' of sealed events cannot be int64" in open_().stderr
 
 
 def test_ids_that_are_numbers_in_one_file_and_texts_in_another_are_texts(
@@ -322,9 +322,9 @@ def test_invalid_subscriptions_are_reported_and_the_others_sealed(homes, subscri
     [
         (("events", "nowhere.csv", "--as", "pat"), "nowhere.csv: there is no such file"),
         (("events", "offers.jsonl", "--as", "mo"), "mo.identity.json: there is no such file"),
-        (("events", "offers.jsonl", "--as", "ann"), "'ann' is no publisher of any topic"),
+        (("events", "offers.jsonl", "--as", "ann"), "'ann' is no publisher of any stream"),
         (
-            ("events", "offers.jsonl", "--as", "pat", "--topic", "boats"),
+            ("events", "offers.jsonl", "--as", "pat", "--stream", "boats"),
             "'pat' has no keys to publish 'boats'",
         ),
         (("events", "offers.jsonl", "--as", "pat", "--epoch", "7"), "in epoch 7"),
@@ -335,7 +335,7 @@ def test_invalid_subscriptions_are_reported_and_the_others_sealed(homes, subscri
         (("events", "more.jsonl", "--as", "pat"), "no column 'colour', so it would be lost"),
         (("events", "offers.jsonl", "--as", "pat", "--event-key", "key"), "no column 'key'"),
         (("subscriptions", "offers.jsonl", "--as", "ann"), "there is no column 'subscription_id'"),
-        (("subscriptions", "wishes.csv", "--as", "pat"), "'pat' is no subscriber of any topic"),
+        (("subscriptions", "wishes.csv", "--as", "pat"), "'pat' is no subscriber of any stream"),
         (("match", "offers.jsonl", "--subscriptions", "wishes.csv"), "events are Parquet files"),
         (
             ("match", "plain.parquet", "--subscriptions", "w.csv", "--directory", "offers.jsonl"),
@@ -464,7 +464,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
 def test_the_broker_of_the_demo_is_given_nothing_secret(town):
     files = [path for path in town.broker.rglob("*") if path.is_file()]
     assert [path.name for path in files] == ["directory.json"]
-    secret = json.loads(town.authority.read_text())["content"]["topics"][0]["secret"]
+    secret = json.loads(town.authority.read_text())["content"]["streams"][0]["secret"]
     assert all(secret not in path.read_text() for path in files)
     assert town.authority.stat().st_mode & 0o077 == 0
     assert set(read_authority(town.authority).parties) >= set(SUBSCRIBERS)

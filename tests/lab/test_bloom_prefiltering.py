@@ -14,10 +14,10 @@ from caddis.errors import ConfidentialError
 from caddis.lab.bloom_prefiltering.figures import SHEETS, all_figures, figures_named
 from caddis.lab.bloom_prefiltering.kinds import KINDS, Experiment, is_timed, plan
 from caddis.lab.bloom_prefiltering.runs import TABLE, Conditions, Draw, Scale, Setup, per_event
-from caddis.lab.bloom_prefiltering.sealed import SealedTopic, batch_of
+from caddis.lab.bloom_prefiltering.sealed import SealedStream, batch_of
 from caddis.lab.bloom_prefiltering.sizes import best_compressed, counted_rate, wire_bytes
 from caddis.lab.bloom_prefiltering.workload import (
-    TOPIC,
+    STREAM,
     HashedWords,
     clause_elements,
     clause_table,
@@ -78,10 +78,10 @@ def rows(filters: Words) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("equality", [0.0, 0.7])
 def test_filters_from_codes_are_those_that_sealing_makes(equality):
-    topic = SealedTopic.of("tokens", np.random.default_rng(1).bytes)
-    words = HashedWords.of(topic.ring.subscriber_keys(TOPIC).matching.hashing())
+    stream = SealedStream.of("tokens", np.random.default_rng(1).bytes)
+    words = HashedWords.of(stream.ring.subscriber_keys(STREAM).matching.hashing())
     texts = zipf_subscriptions(200, seed=3, shapes=None, equality=equality)
-    [block], problems = unpack_all(topic.subscriptions(texts)["where"])
+    [block], problems = unpack_all(stream.subscriptions(texts)["where"])
     assert not problems
     drawn = zipf_predicates(200, seed=3, shapes=None, equality=equality)
     made, table = clause_elements(drawn, words).filters(*size_of(True)), clause_table(drawn)
@@ -91,10 +91,10 @@ def test_filters_from_codes_are_those_that_sealing_makes(equality):
 
 
 def test_the_filters_of_events_are_those_that_sealing_makes():
-    topic = SealedTopic.of("aspe", np.random.default_rng(1).bytes)
-    words = HashedWords.of(topic.ring.publisher_keys(TOPIC).matching.hashing())
+    stream = SealedStream.of("aspe", np.random.default_rng(1).bytes)
+    words = HashedWords.of(stream.ring.publisher_keys(STREAM).matching.hashing())
     bits, hashes = size_of(True)
-    sealed, _ = decode(topic.events(batch_of(50, seed=4)).column("filter"), bits)
+    sealed, _ = decode(stream.events(batch_of(50, seed=4)).column("filter"), bits)
     made = event_elements(zipf_event_codes(50, seed=4), words)
     assert made.filters(bits, hashes).tolist() == sealed.tolist()
 

@@ -13,7 +13,7 @@ from caddis import SubscriptionStore
 from caddis.errors import EventError, ModelError, SubscriptionTableError
 from caddis.models import concept
 from caddis.sealed.clauses.subscriptions import as_text
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.spark.base.folders import VersionFolder
 from caddis.spark.matching.sealed_folder import Sealed, SealedFolder
 from caddis.spark.matching.sealed_reports import SealedReport
@@ -137,7 +137,7 @@ def test_a_store_of_sealed_subscriptions_grows_and_shrinks(store: SubscriptionSt
 
 def of_other_sizes(number: int) -> pa.Table:
     """A subscription of a design that somebody made up."""
-    design = TopicDesign.of("homes", SCHEMA, scheme="tokens", padding=4)
+    design = StreamDesign.of("homes", SCHEMA, scheme="tokens", padding=4)
     table = Homes("homes", Parties.on([design], Random(9))).seal(["TRUE"])
     return table.set_column(0, "subscription_id", pa.array([number]))
 
@@ -189,7 +189,7 @@ def test_a_store_has_one_kind_of_subscriptions(store: SubscriptionStore, tmp_pat
 
 
 def test_sealed_events_are_not_for_models(store: SubscriptionStore, tmp_path: Path):
-    @concept(reads="topic")
+    @concept(reads="stream")
     def known(_: str) -> bool:
         return True
 

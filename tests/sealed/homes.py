@@ -1,4 +1,4 @@
-"""A small topic, `homes`: its events, what is asked of them, and both sides sealed."""
+"""A small stream, `homes`: its events, what is asked of them, and both sides sealed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 import pyarrow as pa
 
 from caddis import Matcher
-from caddis.sealed.design import Scheme, TopicDesign
+from caddis.sealed.design import Scheme, StreamDesign
 from caddis.sealed.keys.directory import Directory
 from caddis.sealed.matcher.matcher import SealedMatches
 from caddis.sealed.opening import Inbox
@@ -35,9 +35,9 @@ Pairs = set[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Homes:
-    """Pat publishes and Ann subscribes on one topic."""
+    """Pat publishes and Ann subscribes on one stream."""
 
-    topic: str
+    stream: str
     parties: Parties
 
     @property
@@ -45,27 +45,27 @@ class Homes:
         return self.parties.directory
 
     def seal(self, wheres: list[str]) -> pa.Table:
-        return self.parties.subscription_sealer(self.topic).seal(subscriptions(wheres)).table
+        return self.parties.subscription_sealer(self.stream).seal(subscriptions(wheres)).table
 
     def publish(self, events: pa.RecordBatch = EVENTS, first: int = 0) -> pa.RecordBatch:
         """Sealed in a run of their own; ids count from `first`."""
         ids = pa.array(range(first, first + events.num_rows), pa.int64())
         named = events.append_column(EVENT_KEY, ids)
-        return self.parties.event_sealer(self.topic).seal(named, EVENT_KEY)
+        return self.parties.event_sealer(self.stream).seal(named, EVENT_KEY)
 
     def received(self, sent: pa.RecordBatch, wheres: list[str]) -> set[tuple[int, int]]:
         """Event ids and links that are left after Ann's own check of what she was sent."""
         mine = subscriptions(wheres)
-        mine = mine.append_column("topic", pa.array([self.topic] * len(wheres)))
+        mine = mine.append_column("stream", pa.array([self.stream] * len(wheres)))
         found = Inbox(self.parties.ann, self.directory, mine).receive(sent)
         ids = sent.column("event_id").take(pa.array(found.rows)).to_pylist()
         return set(zip(ids, found.subscription_ids.to_pylist(), strict=True))
 
 
 @cache
-def homes(scheme: Scheme = "tokens", topic: str = "homes") -> Homes:
-    design = TopicDesign.of(topic, SCHEMA, scheme=scheme)
-    return Homes(topic, Parties.on([design], Random(topic)))
+def homes(scheme: Scheme = "tokens", stream: str = "homes") -> Homes:
+    design = StreamDesign.of(stream, SCHEMA, scheme=scheme)
+    return Homes(stream, Parties.on([design], Random(stream)))
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.events.wire import Header, sealed_schema, signed_bytes
 from caddis.sealed.keys.authority import Authority
 from caddis.sealed.keys.identities import Identity
@@ -35,30 +35,32 @@ class World:
     identities: dict[str, Identity]
     chance: Chance
 
-    def grant(self, name: str, role: Any, topic: str = "homes", **more: Any) -> None:
-        self.authority = self.authority.grant(name, topic, role, **more)
+    def grant(self, name: str, role: Any, stream: str = "homes", **more: Any) -> None:
+        self.authority = self.authority.grant(name, stream, role, **more)
 
-    def revoke(self, name: str, topic: str | None = "homes", **more: Any) -> None:
-        self.authority = self.authority.revoke(name, topic, **more)
+    def revoke(self, name: str, stream: str | None = "homes", **more: Any) -> None:
+        self.authority = self.authority.revoke(name, stream, **more)
 
-    def rotate(self, topic: str = "homes", times: int = 1) -> None:
+    def rotate(self, stream: str = "homes", times: int = 1) -> None:
         for _ in range(times):
-            self.authority = self.authority.rotate(topic)
+            self.authority = self.authority.rotate(stream)
 
 
-def world(names: Sequence[str] = ("pat", "ann", "bo"), topics: Sequence[str] = ("homes",)) -> World:
+def world(
+    names: Sequence[str] = ("pat", "ann", "bo"), streams: Sequence[str] = ("homes",)
+) -> World:
     chance = Chance()
     identities = {name: Identity.new(name, chance) for name in names}
     authority = Authority.new(chance)
     for identity in identities.values():
         authority = authority.register(identity.public)
-    for topic in topics:
-        authority = authority.add_topic(design(topic), chance)
+    for stream in streams:
+        authority = authority.add_stream(design(stream), chance)
     return World(authority, identities, chance)
 
 
-def design(topic: str = "homes") -> TopicDesign:
-    return TopicDesign.of(topic, SCHEMA, padding=0)
+def design(stream: str = "homes") -> StreamDesign:
+    return StreamDesign.of(stream, SCHEMA, padding=0)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ def plain_pairs(events: pa.RecordBatch, subscriptions: pa.Table) -> Pairs:
     found = set()
     for block in unpack_all(subscriptions["where"])[0]:
         for row, event in enumerate(events.to_pylist()):
-            if (event["topic"], event["epoch"]) == (block.topic, block.epoch):
+            if (event["stream"], event["epoch"]) == (block.stream, block.epoch):
                 found |= {(row, int(block.owner[clause])) for clause in passed(event, block)}
     return found
 

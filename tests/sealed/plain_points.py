@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Floats
-from caddis.sealed.design import Scheme, TopicDesign
+from caddis.sealed.design import Scheme, StreamDesign
 from caddis.sealed.keys.secrets import MatchingKey, Randomness
 from caddis.sealed.values.coordinates import CELLS, Coordinates
 
@@ -48,15 +48,15 @@ class Query:
 
 def design_of(
     texts: int, numbers: int, *, padding: int = 8, scheme: Scheme = "aspe"
-) -> TopicDesign:
+) -> StreamDesign:
     """Columns of strings, which have cells alone, before ordered ones."""
     fields = [(f"text{i}", pa.string()) for i in range(texts)]
     fields += [(f"number{i}", pa.int64()) for i in range(numbers)]
-    return TopicDesign.of("homes", pa.schema(fields), padding=padding, scheme=scheme)
+    return StreamDesign.of("homes", pa.schema(fields), padding=padding, scheme=scheme)
 
 
 def key_of(epoch: int = 1) -> MatchingKey:
-    return MatchingKey.of(b"a topic's secret", "homes", epoch)
+    return MatchingKey.of(b"a stream's secret", "homes", epoch)
 
 
 def seeded(seed: int) -> Randomness:
@@ -73,17 +73,17 @@ def random_event(random: Random, columns: int, nulls: float) -> list[Value]:
 
 
 @cache
-def coordinates_of(design: TopicDesign) -> Coordinates:
+def coordinates_of(design: StreamDesign) -> Coordinates:
     return Coordinates(design)
 
 
 @cache
-def ordered_places(design: TopicDesign) -> tuple[bool, ...]:
+def ordered_places(design: StreamDesign) -> tuple[bool, ...]:
     """By column: whether it is ordered."""
     return tuple(one.ordered for one in design.columns)
 
 
-def plain_points(design: TopicDesign, events: Sequence[Sequence[Value]]) -> Floats:
+def plain_points(design: StreamDesign, events: Sequence[Sequence[Value]]) -> Floats:
     coordinates = coordinates_of(design)
     points = coordinates.null_points(len(events))
     for column, ordered in enumerate(ordered_places(design)):

@@ -1,4 +1,4 @@
-"""Random topics, and both sides of them with keys that an authority has issued."""
+"""Random streams, and both sides of them with keys that an authority has issued."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from caddis.errors import ConfidentialError
-from caddis.sealed.design import Scheme, TopicDesign
+from caddis.sealed.design import Scheme, StreamDesign
 from caddis.sealed.keys.authority import Authority
 from caddis.sealed.keys.directory import Directory
 from caddis.sealed.keys.identities import Identity
@@ -23,29 +23,31 @@ from tests.oracle.events import random_schema
 EVENT_KEY = "number of event"
 
 
-def publisher_keys(design: TopicDesign, epoch: int = 1, secret: bytes = bytes(32)) -> PublisherKeys:
+def publisher_keys(
+    design: StreamDesign, epoch: int = 1, secret: bytes = bytes(32)
+) -> PublisherKeys:
     """Keys that nobody has issued."""
-    matching = MatchingKey.of(secret, design.topic, epoch)
-    sealing = ContentKey.of(secret, design.topic, epoch).sealing_key("pat")
+    matching = MatchingKey.of(secret, design.stream, epoch)
+    sealing = ContentKey.of(secret, design.stream, epoch).sealing_key("pat")
     signing = Ed25519PrivateKey.from_private_bytes(bytes(32))
     return PublisherKeys("pat", design, matching, sealing, signing)
 
 
 def subscriber_keys(
-    design: TopicDesign, epoch: int = 1, secret: bytes = bytes(32)
+    design: StreamDesign, epoch: int = 1, secret: bytes = bytes(32)
 ) -> SubscriberKeys:
     """Keys that nobody has issued."""
-    matching = MatchingKey.of(secret, design.topic, epoch)
-    return SubscriberKeys("ann", design, matching, ContentKey.of(secret, design.topic, epoch))
+    matching = MatchingKey.of(secret, design.stream, epoch)
+    return SubscriberKeys("ann", design, matching, ContentKey.of(secret, design.stream, epoch))
 
 
-def random_design(random: Random, schema: pa.Schema, scheme: Scheme, topic: str) -> TopicDesign:
+def random_design(random: Random, schema: pa.Schema, scheme: Scheme, stream: str) -> StreamDesign:
     """With any of what a design may choose."""
-    columns = TopicDesign.of(topic, schema).columns
+    columns = StreamDesign.of(stream, schema).columns
     texts = [one.column for one in columns if one.column.type == pa.string()]
     singles = [column.name for column in texts if not column.repeated]
-    return TopicDesign.of(
-        topic,
+    return StreamDesign.of(
+        stream,
         schema,
         rate=random.choice((0.3, 0.01, 0.0001)),
         scheme=scheme,
@@ -55,12 +57,12 @@ def random_design(random: Random, schema: pa.Schema, scheme: Scheme, topic: str)
     )
 
 
-def random_topic_schema(random: Random) -> pa.Schema:
+def random_stream_schema(random: Random) -> pa.Schema:
     """A schema of which some column can be sealed."""
     while True:
         schema = random_schema(random)
         try:
-            TopicDesign.of("any", schema)
+            StreamDesign.of("any", schema)
         except ConfidentialError:
             continue
         return schema
@@ -68,7 +70,7 @@ def random_topic_schema(random: Random) -> pa.Schema:
 
 @dataclass
 class Parties:
-    """Pat publishes on some topics, Ann subscribes."""
+    """Pat publishes on some streams, Ann subscribes."""
 
     pat: KeyRing
     ann: KeyRing
@@ -76,27 +78,27 @@ class Parties:
     random: Random
 
     @classmethod
-    def on(cls, designs: list[TopicDesign], random: Random) -> Parties:
+    def on(cls, designs: list[StreamDesign], random: Random) -> Parties:
         pat, ann = (Identity.new(name, random.randbytes) for name in ("pat", "ann"))
         authority = Authority.new(random.randbytes).register(pat.public).register(ann.public)
         for design in designs:
-            authority = authority.add_topic(design, random.randbytes)
-            authority = authority.grant("pat", design.topic, "publisher")
-            authority = authority.grant("ann", design.topic, "subscriber")
+            authority = authority.add_stream(design, random.randbytes)
+            authority = authority.grant("pat", design.stream, "publisher")
+            authority = authority.grant("ann", design.stream, "subscriber")
         pats, anns = (KeyRing.open(one, authority.issue(one.name)) for one in (pat, ann))
         return cls(pats, anns, authority.directory(), random)
 
-    def event_sealer(self, topic: str, *, compressed: bool = False) -> EventSealer:
-        keys = self.pat.publisher_keys(topic)
+    def event_sealer(self, stream: str, *, compressed: bool = False) -> EventSealer:
+        keys = self.pat.publisher_keys(stream)
         return EventSealer(keys, randomness=self.random.randbytes, compressed=compressed)
 
-    def subscription_sealer(self, topic: str) -> SubscriptionSealer:
-        keys = self.ann.subscriber_keys(topic)
+    def subscription_sealer(self, stream: str) -> SubscriptionSealer:
+        keys = self.ann.subscriber_keys(stream)
         return SubscriptionSealer(keys, randomness=self.random.randbytes)
 
 
 def numbered(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """With a column of ids that the topic does not know."""
+    """With a column of ids that the stream does not know."""
     return batch.append_column(EVENT_KEY, pa.array(range(batch.num_rows), pa.int64()))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Bools, Floats
 from caddis.errors import ConfidentialError
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys.secrets import Randomness
 from caddis.sealed.values import aspe
 from caddis.sealed.values.aspe import (
@@ -58,12 +58,12 @@ def of_length(randomness: Randomness) -> Randomness:
 
 
 @cache
-def transform_of(design: TopicDesign, epoch: int = 1) -> Transform:
+def transform_of(design: StreamDesign, epoch: int = 1) -> Transform:
     return Transform.of(key_of(epoch), design)
 
 
 def decided(
-    design: TopicDesign,
+    design: StreamDesign,
     events: list[list[Value]],
     queries: list[Query],
     publisher: Randomness,
@@ -88,7 +88,7 @@ def query_of(random: Random, ordered: tuple[bool, ...], event: list[Value]) -> Q
     return Query(equal=tuple((column, cell) for column, (cell, _) in some))
 
 
-def own_queries(random: Random, design: TopicDesign, events: list[list[Value]]) -> Floats:
+def own_queries(random: Random, design: StreamDesign, events: list[list[Value]]) -> Floats:
     """By event: a plain query that it just fulfils."""
     coordinates, ordered = coordinates_of(design), ordered_places(design)
     queries = [query_of(random, ordered, event) for event in events]

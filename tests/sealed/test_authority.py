@@ -33,8 +33,8 @@ def homes() -> World:
     return made
 
 
-def test_a_ring_has_the_keys_that_follow_from_the_topic_s_secret(homes):
-    secret = homes.authority.topics["homes"].secret
+def test_a_ring_has_the_keys_that_follow_from_the_stream_s_secret(homes):
+    secret = homes.authority.streams["homes"].secret
     content = ContentKey.of(secret, "homes", 1)
     keys = ring(homes, "ann").subscriber_keys("homes")
     assert keys.name == "ann"
@@ -48,7 +48,7 @@ def test_a_ring_has_the_keys_that_follow_from_the_topic_s_secret(homes):
 
 
 def test_publishers_get_no_key_that_opens_what_others_sealed(homes):
-    content = homes.authority.topics["homes"].material(1, "subscriber", "ann").content
+    content = homes.authority.streams["homes"].material(1, "subscriber", "ann").content
     assert ring(homes, "pat").publisher_keys("homes").sealing.secret != content
     with pytest.raises(NotEntitled, match="'pat' has no keys to read 'homes'"):
         ring(homes, "pat").subscriber_keys("homes")
@@ -59,13 +59,13 @@ def test_a_party_may_be_both(homes):
     both = ring(homes, "ann")
     assert both.publisher_keys("homes").sealing.publisher == "ann"
     assert both.subscriber_keys("homes").content.epoch == 1
-    assert both.topics == ("homes",)
+    assert both.streams == ("homes",)
 
 
 def test_a_revoked_subscriber_has_no_key_of_later_epochs_and_keeps_those_it_had(homes):
     homes.rotate()
     homes.revoke("ann")
-    assert homes.authority.topics["homes"].epoch == 3
+    assert homes.authority.streams["homes"].epoch == 3
     homes.rotate()
     left = ring(homes, "ann")
     assert left.epochs("homes") == (1, 2)
@@ -98,13 +98,13 @@ def test_who_is_granted_again_does_not_read_what_lay_between(homes):
     assert ring(homes, "ann").epochs("homes") == (1, 3, 4)
 
 
-def test_a_revocation_concerns_its_topic_and_role_alone():
-    made = world(topics=("homes", "boats"))
-    for topic in ("homes", "boats"):
-        made.grant("ann", "subscriber", topic)
-        made.grant("ann", "publisher", topic)
+def test_a_revocation_concerns_its_stream_and_role_alone():
+    made = world(streams=("homes", "boats"))
+    for stream in ("homes", "boats"):
+        made.grant("ann", "subscriber", stream)
+        made.grant("ann", "publisher", stream)
     made.revoke("ann", "homes", role="subscriber")
-    assert {name: topic.epoch for name, topic in made.authority.topics.items()} == {
+    assert {name: stream.epoch for name, stream in made.authority.streams.items()} == {
         "homes": 2,
         "boats": 1,
     }
@@ -113,7 +113,7 @@ def test_a_revocation_concerns_its_topic_and_role_alone():
     assert ring(made, "ann").epochs("homes", "publisher") == (1, 2)
     assert ring(made, "ann").epochs("homes", "subscriber") == (1,)
     made.revoke("ann", None)
-    assert [topic.epoch for topic in made.authority.topics.values()] == [2, 2]
+    assert [stream.epoch for stream in made.authority.streams.values()] == [2, 2]
     assert not made.authority.directory().may_publish("ann", "homes")
 
 
@@ -121,7 +121,7 @@ def test_revoking_a_publisher_is_seen_at_once_and_rotates_nothing(homes):
     homes.rotate()
     homes.revoke("pat")
     directory = homes.authority.directory()
-    assert directory.topics["homes"].epoch == 2
+    assert directory.streams["homes"].epoch == 2
     assert not directory.may_publish("pat", "homes")
     assert directory.grants("pat", "homes") == (Span(1, 2),)
 
@@ -132,7 +132,7 @@ def test_who_is_distrusted_is_revoked_at_once_and_gets_nothing_any_more(homes):
     directory = homes.authority.directory()
     assert directory.publishers["pat"].compromised
     assert not directory.may_publish("pat", "homes")
-    assert list(directory.topics["homes"].accepted) == [2]
+    assert list(directory.streams["homes"].accepted) == [2]
     assert homes.authority.distrust("pat") is homes.authority
     for change in (
         lambda: homes.authority.grant("pat", "homes", "publisher"),
@@ -154,35 +154,35 @@ def test_who_was_revoked_before_can_be_distrusted_later(homes):
 
 @pytest.mark.parametrize(("overlap", "accepted"), [(0, [4]), (1, [3, 4]), (9, [1, 2, 3, 4])])
 def test_as_many_epochs_are_accepted_as_overlap(overlap, accepted):
-    authority = Authority.new(Chance()).add_topic(design(), Chance(), overlap=overlap)
+    authority = Authority.new(Chance()).add_stream(design(), Chance(), overlap=overlap)
     for _ in range(3):
         authority = authority.rotate("homes")
-    assert list(authority.directory().topics["homes"].accepted) == accepted
+    assert list(authority.directory().streams["homes"].accepted) == accepted
 
 
 def test_at_once_ends_what_came_before_for_good():
-    authority = Authority.new(Chance()).add_topic(design(), Chance(), overlap=5)
+    authority = Authority.new(Chance()).add_stream(design(), Chance(), overlap=5)
     authority = authority.rotate("homes").rotate("homes", at_once=True)
-    assert list(authority.directory().topics["homes"].accepted) == [3]
-    assert list(authority.rotate("homes").directory().topics["homes"].accepted) == [3, 4]
+    assert list(authority.directory().streams["homes"].accepted) == [3]
+    assert list(authority.rotate("homes").directory().streams["homes"].accepted) == [3, 4]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda a: a.grant("zoe", "homes", "publisher"), "'zoe' is not registered; registered are"),
-        (lambda a: a.grant("ann", "boats", "publisher"), "no topic 'boats'; topics are: 'homes'"),
+        (lambda a: a.grant("ann", "boats", "publisher"), "no stream 'boats'; streams are: 'homes'"),
         (lambda a: a.grant("ann", "homes", "reader"), "a role is publisher or subscriber"),
         (lambda a: a.grant("bo", "homes", "subscriber", since=2), "is in epoch 1"),
         (lambda a: a.grant("bo", "homes", "subscriber", since=0), "is in epoch 1"),
         (lambda a: a.revoke("bo", "homes"), "'bo' is no publisher or subscriber of 'homes'"),
         (lambda a: a.revoke("ann", "homes", "publisher"), "'ann' is no publisher of 'homes'"),
-        (lambda a: a.revoke("bo"), "'bo' is no publisher or subscriber of any topic"),
+        (lambda a: a.revoke("bo"), "'bo' is no publisher or subscriber of any stream"),
         (lambda a: a.revoke("zoe"), "'zoe' is not registered"),
-        (lambda a: a.rotate("boats"), "there is no topic 'boats'"),
+        (lambda a: a.rotate("boats"), "there is no stream 'boats'"),
         (lambda a: a.issue("zoe"), "'zoe' is not registered"),
-        (lambda a: a.add_topic(design(), Chance()), "'homes' is there already"),
-        (lambda a: a.add_topic(design("b"), Chance(), overlap=-1), "-1 epochs cannot overlap"),
+        (lambda a: a.add_stream(design(), Chance()), "'homes' is there already"),
+        (lambda a: a.add_stream(design("b"), Chance(), overlap=-1), "-1 epochs cannot overlap"),
         (lambda a: a.register(Identity.new("ann", Chance(9)).public), "with other keys"),
         (
             lambda a: a.rotate("homes").grant("bo", "homes", "publisher", since=1),
@@ -195,9 +195,9 @@ def test_what_cannot_be_is_said_in_one_sentence(homes, change, message):
         change(homes.authority)
 
 
-def test_a_design_whose_columns_are_not_there_is_no_topic(homes):
+def test_a_design_whose_columns_are_not_there_is_no_stream(homes):
     with pytest.raises(ConfidentialError, match="no string column is named price"):
-        homes.authority.add_topic(replace(design("b"), ordered_texts=("price",)), Chance())
+        homes.authority.add_stream(replace(design("b"), ordered_texts=("price",)), Chance())
     with pytest.raises(ConfidentialError, match="no column of these events can be tested"):
         replace(design("b"), schema=pa.schema([("photo", pa.binary())]))
 
@@ -235,10 +235,10 @@ def test_a_bundle_for_one_is_not_opened_by_another(homes):
         KeyRing.open(homes.identities["bo"], renamed)
 
 
-@pytest.mark.parametrize("field", ["topic", "epoch", "role"])
+@pytest.mark.parametrize("field", ["stream", "epoch", "role"])
 def test_a_package_does_not_pass_for_another(homes, field):
     bundle = homes.authority.issue("ann")
-    other: dict[str, Any] = {"topic": "boats", "epoch": 2, "role": "publisher"}
+    other: dict[str, Any] = {"stream": "boats", "epoch": 2, "role": "publisher"}
     (package,) = bundle.packages
     purpose = replace(package.purpose, **{field: other[field]})
     forged = replace(bundle, packages=(replace(package, purpose=purpose),))
@@ -251,7 +251,7 @@ def test_a_package_does_not_pass_for_another(homes, field):
 )
 def test_what_a_stranger_signed_and_wrapped_is_refused_if_it_is_no_key(homes, material):
     if material == b"other design":
-        material = homes.authority.topics["homes"].material(1, "subscriber", "ann").as_bytes()
+        material = homes.authority.streams["homes"].material(1, "subscriber", "ann").as_bytes()
     ann, stranger = homes.identities["ann"], Authority.new(Chance(8))
     purpose = Purpose("boats", 1, "subscriber", "ann")
     package = Package(purpose, wrapped(material, ann.public.receiving, purpose))
@@ -303,7 +303,7 @@ def test_a_directory_that_was_made_up_in_memory_does_not_verify(homes):
 
 def test_another_authority_is_not_believed_where_one_is_pinned(homes):
     other = Authority.new(Chance(5)).register(homes.identities["ann"].public)
-    other = other.add_topic(design(), Chance(6)).grant("ann", "homes", "subscriber")
+    other = other.add_stream(design(), Chance(6)).grant("ann", "homes", "subscriber")
     for made in (Directory, Bundle):
         plain = (other.directory() if made is Directory else other.issue("ann")).as_json()
         with pytest.raises(

@@ -24,14 +24,14 @@ from tests.sealed.homes import (
 from tests.sealed.test_broker_clauses import clause_table
 
 HONEST: list[bytes] = sealed_wheres()["where"].to_pylist()
-BITS, DIMENSIONS = homes().directory.topics["homes"].outline.bits, 11
+BITS, DIMENSIONS = homes().directory.streams["homes"].outline.bits, 11
 
 
-def made_up(words: int = 2, dimensions: int = 11, topic: str = "homes", clauses: int = 1) -> bytes:
+def made_up(words: int = 2, dimensions: int = 11, stream: str = "homes", clauses: int = 1) -> bytes:
     """A subscription with clauses that ask for one bit and no more."""
     nothing = np.zeros(clauses + 1, np.int64)
     block = ClauseBlock(
-        topic,
+        stream,
         1,
         np.zeros(clauses, np.int32),
         np.tile(np.arange(words, dtype=np.uint64) == 0, (clauses, 1)).astype(np.uint64),
@@ -55,8 +55,8 @@ def told(matcher: SealedMatcher) -> dict[object, str]:
     return {error.subscription_id: error.problem for error in matcher.invalid}
 
 
-def test_the_sizes_of_these_tests_are_those_of_the_topic():
-    outline = homes().directory.topics["homes"].outline
+def test_the_sizes_of_these_tests_are_those_of_the_stream():
+    outline = homes().directory.streams["homes"].outline
     assert (outline.bits, outline.dimensions) == (BITS, DIMENSIONS) == (128, 11)
 
 
@@ -67,9 +67,9 @@ def test_the_sizes_of_these_tests_are_those_of_the_topic():
         (made_up(words=1024), "has 65536 bits and 11 dimensions"),
         (made_up(words=1025), "filters of the sealed subscription have 65600 bits, not 65536 at"),
         (made_up(dimensions=12), "has 128 bits and 12 dimensions"),
-        (made_up(topic="boats"), "the directory has no topic 'boats'"),
-        (SEVERAL, "has parts of several sizes for one topic and epoch"),
-        (join([made_up(), made_up(topic="boats")]), "the directory has no topic 'boats'"),
+        (made_up(stream="boats"), "the directory has no stream 'boats'"),
+        (SEVERAL, "has parts of several sizes for one stream and epoch"),
+        (join([made_up(), made_up(stream="boats")]), "the directory has no stream 'boats'"),
     ],
 )
 @pytest.mark.parametrize("at", [0, len(WHERES)])
@@ -112,9 +112,9 @@ def test_a_subscription_of_a_thousand_sizes_costs_nobody_a_comparison():
         assert matcher.nbytes - alone.nbytes < 100
 
 
-def test_a_size_per_epoch_and_topic_is_fine():
+def test_a_size_per_epoch_and_stream_is_fine():
     other = replace(unpack_all(pa.array([made_up(words=1)]))[0][0], epoch=2)
-    both = join([made_up(), made_up(words=1, topic="boats"), pack(other, 1)[0]])
+    both = join([made_up(), made_up(words=1, stream="boats"), pack(other, 1)[0]])
     assert told(compiled([both])) == {}
 
 

@@ -1,4 +1,4 @@
-"""What a topic's design says of filters and points, and what it refuses."""
+"""What a stream's design says of filters and points, and what it refuses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from caddis.bloom import false_positive_rate
 from caddis.errors import ConfidentialError
 from caddis.language.columns import COLLATION_METADATA
-from caddis.sealed.design import TopicDesign, filter_size
+from caddis.sealed.design import StreamDesign, filter_size
 
 SCHEMA = pa.schema(
     [
@@ -23,7 +23,7 @@ SCHEMA = pa.schema(
 
 
 def test_columns_that_predicates_can_test_are_sealed_in_the_order_of_the_schema():
-    design = TopicDesign.of("homes", SCHEMA)
+    design = StreamDesign.of("homes", SCHEMA)
     names = [(one.column.name, one.ordered) for one in design.columns]
     assert names == [
         ("city", False),
@@ -36,7 +36,7 @@ def test_columns_that_predicates_can_test_are_sealed_in_the_order_of_the_schema(
 
 
 def test_texts_are_ordered_where_that_is_asked_for():
-    design = TopicDesign.of("homes", SCHEMA, ordered_texts=["at.street"])
+    design = StreamDesign.of("homes", SCHEMA, ordered_texts=["at.street"])
     assert [one.column.name for one in design.columns if one.ordered] == [
         "price",
         "at.x",
@@ -46,14 +46,14 @@ def test_texts_are_ordered_where_that_is_asked_for():
 
 def test_a_collated_column_is_left_to_the_final_check():
     field = pa.field("city", pa.string(), metadata={COLLATION_METADATA: b"UTF8_LCASE"})
-    design = TopicDesign.of("homes", pa.schema([field, ("price", pa.int32())]))
+    design = StreamDesign.of("homes", pa.schema([field, ("price", pa.int32())]))
     assert [one.column.name for one in design.columns] == ["price"]
 
 
 def test_points_have_a_place_for_all_that_is_tested_by_products():
-    both = TopicDesign.of("homes", SCHEMA, padding=4)
+    both = StreamDesign.of("homes", SCHEMA, padding=4)
     assert both.dimensions == 2 * 5 + 2 * 2 + 1 + 4
-    ranges_alone = TopicDesign.of("homes", SCHEMA, padding=4, scheme="tokens")
+    ranges_alone = StreamDesign.of("homes", SCHEMA, padding=4, scheme="tokens")
     assert ranges_alone.dimensions == 2 * 2 + 1 + 4
 
 
@@ -66,19 +66,19 @@ def test_filters_are_large_enough_for_their_rate(elements, rate):
 
 
 def test_a_design_without_presence_needs_smaller_filters():
-    with_, without = (TopicDesign.of("homes", SCHEMA, presence=one) for one in (True, False))
+    with_, without = (StreamDesign.of("homes", SCHEMA, presence=one) for one in (True, False))
     assert without.bits < with_.bits
 
 
 def test_a_design_survives_being_written_down():
-    design = TopicDesign.of("homes", SCHEMA, ordered_texts=["city"], scheme="tokens")
-    assert TopicDesign.from_json(design.as_json()) == design
+    design = StreamDesign.of("homes", SCHEMA, ordered_texts=["city"], scheme="tokens")
+    assert StreamDesign.from_json(design.as_json()) == design
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"topic": ""}, "needs a name"),
+        ({"stream": ""}, "needs a name"),
         ({"scheme": "rot13"}, "aspe or tokens, not 'rot13'"),
         ({"bits": 100}, "multiple of 64 bits up to 65536, not 100"),
         ({"bits": 1 << 20}, "up to 65536, not 1048576; they need fewer for fewer values"),
@@ -86,42 +86,44 @@ def test_a_design_survives_being_written_down():
         ({"ordered_texts": "city"}, "'ordered_texts' should be of type list"),
         ({"hashes": 13}, "between 1 and 12 hashes, not 13"),
         ({"padding": 3}, "even number from 0 on, not 3"),
-        ({"schema": "AAAA"}, "no topic's design"),
-        ({"bits": None}, "no topic's design"),
-        ({"colour": "red"}, "no topic's design"),
+        ({"schema": "AAAA"}, "no stream's design"),
+        ({"bits": None}, "no stream's design"),
+        ({"colour": "red"}, "no stream's design"),
     ],
 )
 def test_a_design_that_cannot_be_used_is_refused(change, problem):
-    plain = {**TopicDesign.of("homes", SCHEMA).as_json(), **change}
+    plain = {**StreamDesign.of("homes", SCHEMA).as_json(), **change}
     with pytest.raises(ConfidentialError, match=problem):
-        TopicDesign.from_json(plain)
+        StreamDesign.from_json(plain)
 
 
 @pytest.mark.parametrize("missing", ["schema", "ordered_texts", "padding"])
 def test_a_design_that_lacks_a_field_is_refused(missing):
-    plain = TopicDesign.of("homes", SCHEMA).as_json()
+    plain = StreamDesign.of("homes", SCHEMA).as_json()
     del plain[missing]
-    with pytest.raises(ConfidentialError, match="no topic's design: its fields are topic, schema"):
-        TopicDesign.from_json(plain)
+    with pytest.raises(
+        ConfidentialError, match="no stream's design: its fields are stream, schema"
+    ):
+        StreamDesign.from_json(plain)
 
 
 def test_twenty_thousand_values_are_more_than_a_filter_can_hold():
     with pytest.raises(ConfidentialError, match="up to 65536, not 575168"):
-        TopicDesign.of("homes", SCHEMA, values=20_000)
+        StreamDesign.of("homes", SCHEMA, values=20_000)
 
 
 @pytest.mark.parametrize("values", [None, 1])
 def test_events_of_which_nothing_can_be_tested_have_no_design(values):
     schema = pa.schema([("photo", pa.binary())])
     with pytest.raises(ConfidentialError, match="no column of these events can be tested"):
-        TopicDesign.of("homes", schema, values=values)
+        StreamDesign.of("homes", schema, values=values)
 
 
 @pytest.mark.parametrize("values", [pa.string(), pa.int64(), pa.float64(), pa.timestamp("us")])
 def test_a_dictionary_is_a_column_of_its_values(values):
     schema = pa.schema([("city", pa.dictionary(pa.int8(), values)), ("tags", pa.list_(values))])
     plain = pa.schema([("city", values), ("tags", pa.list_(values))])
-    assert TopicDesign.of("homes", schema) == TopicDesign.of("homes", plain)
+    assert StreamDesign.of("homes", schema) == StreamDesign.of("homes", plain)
 
 
 @pytest.mark.parametrize(
@@ -130,15 +132,15 @@ def test_a_dictionary_is_a_column_of_its_values(values):
 def test_types_that_spark_does_not_have_cannot_be_sealed(type_):
     schema = pa.schema([("city", pa.string()), ("other", type_)])
     with pytest.raises(ConfidentialError, match="column 'other' cannot be sealed"):
-        TopicDesign.of("homes", schema)
+        StreamDesign.of("homes", schema)
 
 
 def test_ordered_texts_must_be_columns_of_texts():
     with pytest.raises(ConfidentialError, match="no string column is named price"):
-        TopicDesign.of("homes", SCHEMA, ordered_texts=["price"])
+        StreamDesign.of("homes", SCHEMA, ordered_texts=["price"])
 
 
 def test_columns_whose_names_differ_by_case_alone_cannot_be_sealed():
     schema = pa.schema([("price", pa.int32()), ("Price", pa.int32())])
     with pytest.raises(ConfidentialError, match="ambiguous column 'price'"):
-        TopicDesign.of("homes", schema)
+        StreamDesign.of("homes", schema)

@@ -27,7 +27,7 @@ from tests.sealed.parties import World, batch, sealed, world
 
 @pytest.fixture
 def homes() -> World:
-    """Pat publishes; the topic is in its third epoch and accepts the second, too."""
+    """Pat publishes; the stream is in its third epoch and accepts the second, too."""
     made = world(("pat", "quin", "ann"))
     made.grant("pat", "publisher")
     made.grant("ann", "subscriber")
@@ -137,7 +137,7 @@ def test_bytes_that_are_no_text_concern_their_row_alone(homes):
     [
         ({"publisher": "zoe"}, UnknownPublisher, "of 'zoe': this publisher is not registered"),
         ({"publisher": "ann"}, UnknownPublisher, "of 'ann': this publisher is not registered"),
-        ({"topic": "boats"}, UnknownPublisher, "there is no topic 'boats'"),
+        ({"stream": "boats"}, UnknownPublisher, "there is no stream 'boats'"),
         ({"epoch": 1}, WrongEpoch, "epoch 1 of 'homes' is over; accepted now: 2–3"),
         ({"epoch": 4}, WrongEpoch, "epoch 4 of 'homes' has not begun; accepted now: 2–3"),
         ({"epoch": 2**62}, WrongEpoch, "has not begun"),
@@ -172,9 +172,9 @@ def test_a_publisher_cannot_sign_for_another(homes):
     assert isinstance(only_error(Gate(homes.authority.directory()), event), TamperedEvent)
 
 
-def test_a_number_is_new_in_another_run_epoch_or_topic(homes):
-    homes.authority = homes.authority.add_topic(
-        replace(homes.authority.topics["homes"].design, topic="boats"), homes.chance
+def test_a_number_is_new_in_another_run_epoch_or_stream(homes):
+    homes.authority = homes.authority.add_stream(
+        replace(homes.authority.streams["homes"].design, stream="boats"), homes.chance
     )
     homes.grant("pat", "publisher", "boats")
     pat = homes.identities["pat"]
@@ -183,7 +183,7 @@ def test_a_number_is_new_in_another_run_epoch_or_topic(homes):
         sealed(pat, epoch=3),
         sealed(pat, epoch=3, run=8),
         sealed(pat, epoch=2),
-        sealed(pat, topic="boats"),
+        sealed(pat, stream="boats"),
     ]
     assert refusals(gate, *events) == []
     assert refusals(gate, *events) == [(row, ReplayedEvent) for row in range(4)]
@@ -332,7 +332,7 @@ def test_large_types_and_further_columns_do_no_harm(homes):
     ("spoilt", "message"),
     [
         (lambda rows: rows.drop_columns(["payload"]), "have one column 'payload'"),
-        (lambda rows: rows.append_column("topic", rows["topic"]), "have one column 'topic'"),
+        (lambda rows: rows.append_column("stream", rows["stream"]), "have one column 'stream'"),
         (
             lambda rows: rows.set_column(2, "epoch", pa.array([1.0])),
             "'epoch' of sealed events cannot be double",
@@ -359,7 +359,9 @@ def test_a_message_does_not_grow_with_what_a_stranger_sends(homes):
 
 HOSTILE = {
     "event_id": st.none() | st.text(max_size=4),
-    **dict.fromkeys(("topic", "publisher"), st.none() | st.sampled_from(["homes", "pat", "", "x"])),
+    **dict.fromkeys(
+        ("stream", "publisher"), st.none() | st.sampled_from(["homes", "pat", "", "x"])
+    ),
     **dict.fromkeys(("epoch", "run", "number"), st.none() | st.integers(-(2**63), 2**63 - 1)),
     **dict.fromkeys(
         ("filter", "tokens", "point", "payload", "signature"),

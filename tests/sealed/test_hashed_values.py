@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from caddis.language.values import Key
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys.secrets import MatchingKey, cells_of, places_of, tokens_of
 from caddis.sealed.values.hashed import Hashed, HashedValues, filters_of, sorted_tokens
 
 SCHEMA = pa.schema([("city", pa.string()), ("town", pa.string()), ("price", pa.int64())])
-DESIGN = TopicDesign.of("homes", SCHEMA, values=20, rate=0.001)
+DESIGN = StreamDesign.of("homes", SCHEMA, values=20, rate=0.001)
 CITY, TOWN, PRICE = range(3)
 
 VALUES = 5_000
@@ -26,8 +26,8 @@ SECRET, OTHER_SECRET = bytes(range(32)), bytes(range(1, 33))
 KEY = MatchingKey.of(SECRET, "homes", 1)
 OTHERS = {
     "the next epoch": (MatchingKey.of(SECRET, "homes", 2), CITY),
-    "another topic": (MatchingKey.of(SECRET, "cars", 1), CITY),
-    "another topic's secret": (MatchingKey.of(OTHER_SECRET, "homes", 1), CITY),
+    "another stream": (MatchingKey.of(SECRET, "cars", 1), CITY),
+    "another stream's secret": (MatchingKey.of(OTHER_SECRET, "homes", 1), CITY),
     "another column": (KEY, TOWN),
 }
 

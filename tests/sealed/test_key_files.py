@@ -45,7 +45,7 @@ def test_files_with_secrets_are_their_owner_s_alone(tmp_path):
     Identity.new("ann", Chance()).write(identity)
     create_authority(authority, Authority.new(Chance()))
     assert [mode(identity), mode(authority)] == [0o600, 0o600]
-    change_authority(authority, lambda one: one.add_topic(design(), Chance()))
+    change_authority(authority, lambda one: one.add_stream(design(), Chance()))
     assert {mode(path) for path in tmp_path.iterdir() if path.suffix != ".lock"} == {0o600}
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "ann.identity",
@@ -123,7 +123,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(KeyFileError, match="No space left"):
-        change_authority(path, lambda one: one.add_topic(design(), Chance()))
+        change_authority(path, lambda one: one.add_stream(design(), Chance()))
     with pytest.raises(KeyFileError, match="No space left"):
         Identity.new("ann", Chance()).write(tmp_path / "ann")
     assert path.read_bytes() == before
@@ -133,7 +133,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from caddis.confidential.key_files import write_secret
+from caddis.sealed.keys import write_secret
 os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)
 write_secret(Path(sys.argv[1]), {"secret": 1}, replace=sys.argv[2] == "replace")
 """
@@ -162,10 +162,10 @@ def test_a_linked_authority_is_changed_where_it_lies(tmp_path):
     safe.parent.mkdir()
     create_authority(safe, Authority.new(Chance()))
     link.symlink_to(safe)
-    change_authority(link, lambda one: one.add_topic(design(), Chance()))
+    change_authority(link, lambda one: one.add_stream(design(), Chance()))
     change_authority(safe, lambda one: one.rotate("homes"))
     assert link.is_symlink()
-    assert read_authority(link).topics["homes"].epoch == 2
+    assert read_authority(link).streams["homes"].epoch == 2
     assert [one.name for one in tmp_path.iterdir() if one.suffix == ".lock"] == []
     with pytest.raises(KeyFileError, match="exists already"):
         create_authority(link, Authority.new(Chance()))
@@ -206,7 +206,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
 
 def test_changes_at_once_lose_none(tmp_path):
     path = tmp_path / "authority"
-    create_authority(path, Authority.new(Chance()).add_topic(design(), Chance()))
+    create_authority(path, Authority.new(Chance()).add_stream(design(), Chance()))
     parties = [Identity.new(f"p{number}", Chance(number)).public for number in range(12)]
 
     def register(party: PublicIdentity) -> None:
@@ -216,7 +216,7 @@ def test_changes_at_once_lose_none(tmp_path):
         list(pool.map(register, parties))
     after = read_authority(path)
     assert set(after.parties) == {party.name for party in parties}
-    assert after.topics["homes"].epoch == 13
+    assert after.streams["homes"].epoch == 13
 
 
 def forms(secret: bytes) -> list[str]:
@@ -224,13 +224,13 @@ def forms(secret: bytes) -> list[str]:
 
 
 def secrets_of(made: World) -> list[bytes]:
-    topics = made.authority.topics.values()
+    streams = made.authority.streams.values()
     derived = [
         secret
-        for topic in topics
+        for stream in streams
         for name in made.identities
         for role in ("publisher", "subscriber")
-        for material in [topic.material(1, role, name)]
+        for material in [stream.material(1, role, name)]
         for secret in (material.matching, material.content)
     ]
     return made.chance.drawn + derived
@@ -244,8 +244,8 @@ def test_nothing_that_is_shown_has_a_secret_in_it(tmp_path):
     theirs = KeyRing.open(made.identities["pat"], made.authority.issue("pat"))
     things = [
         made.authority,
-        *made.authority.topics.values(),
-        made.authority.topics["homes"].material(1, "publisher", "pat"),
+        *made.authority.streams.values(),
+        made.authority.streams["homes"].material(1, "publisher", "pat"),
         made.authority.issue("ann"),
         made.authority.directory(),
         ring,

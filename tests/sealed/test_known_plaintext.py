@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from caddis.arrays import Floats
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.values.aspe import Transform
 from caddis.sealed.values.coordinates import CELLS
 from tests.sealed.plain_points import Value, design_of, key_of, plain_points, random_event
@@ -53,7 +53,9 @@ def opened(points: Floats, learnt: Floats) -> Floats:
     return scaled / scaled[:, -1:]
 
 
-def sealed(design: TopicDesign, events: list[list[Value]], random: Random) -> tuple[Floats, Floats]:
+def sealed(
+    design: StreamDesign, events: list[list[Value]], random: Random
+) -> tuple[Floats, Floats]:
     """Sealed points of the events, and their plain ones."""
     plain = plain_points(design, events)
     return Transform.of(key_of(), design).points(plain, random.randbytes), plain

@@ -50,7 +50,7 @@ from tests.sealed.sealed_workloads import (
     numbered,
     random_design,
     random_nodes,
-    random_topic_schema,
+    random_stream_schema,
     subscriptions,
 )
 
@@ -64,7 +64,7 @@ SIFTINGS: tuple[Sifting, ...] = ("rarest-bit", "paper", None)
 @pytest.mark.parametrize("seed", range(12))
 def test_nothing_is_missed_that_plain_matching_finds(scheme: Scheme, seed: int):
     random = Random(seed)
-    schema = random_topic_schema(random)
+    schema = random_stream_schema(random)
     batch = random_batch(random, schema, rows=25)
     parties = Parties.on([random_design(random, schema, scheme, "any")], random)
     table = subscriptions([node.text for node in random_nodes(random, batch, 60)])
@@ -155,10 +155,10 @@ def test_what_is_true_of_every_event_takes_no_products(scheme: Scheme):
     assert (matches.report.tests, matches.report.products) == (6 * len(EVENTS), 0)
 
 
-def test_only_what_is_of_the_same_topic_and_epoch_is_compared():
-    topics = [homes(), homes(topic="boats")]
-    mixed = pa.concat_batches([one.publish() for one in topics])
-    wheres = [one.seal(["TRUE"])["where"][0].as_py() for one in topics]
+def test_only_what_is_of_the_same_stream_and_epoch_is_compared():
+    streams = [homes(), homes(stream="boats")]
+    mixed = pa.concat_batches([one.publish() for one in streams])
+    wheres = [one.seal(["TRUE"])["where"][0].as_py() for one in streams]
     table = pa.table({"subscription_id": [0, 1], "where": pa.array(wheres, pa.binary())})
     found = pairs(SealedMatcher.compile(table).match(mixed))
     assert found == {(row, row // len(EVENTS)) for row in range(2 * len(EVENTS))}
@@ -274,8 +274,8 @@ def test_plain_subscriptions_are_told_to_be_plain():
         ("point", 1e-9, "its point is shorter or longer"),
         ("point", 1e6, "its point is shorter or longer"),
         ("point", 1e200, "its point is shorter or longer"),
-        ("topic", None, "its topic or epoch is missing"),
-        ("epoch", None, "its topic or epoch is missing"),
+        ("stream", None, "its stream or epoch is missing"),
+        ("epoch", None, "its stream or epoch is missing"),
     ],
 )
 def test_a_row_that_is_badly_made_is_refused_and_the_rest_goes_on(part, value, message):
@@ -296,7 +296,7 @@ def test_a_row_that_is_badly_made_is_refused_and_the_rest_goes_on(part, value, m
 
 def test_a_batch_without_a_column_is_a_clear_error():
     matcher = SealedMatcher.compile(sealed_wheres())
-    with pytest.raises(EventError, match="one column 'topic'; these have city, price, tags"):
+    with pytest.raises(EventError, match="one column 'stream'; these have city, price, tags"):
         matcher.match(EVENTS)
     events = sealed_events()
     wrong = events.set_column(6, "filter", pa.array(range(len(EVENTS))))

@@ -35,7 +35,7 @@ from tests.sealed.sealed_workloads import (
     numbered,
     random_design,
     random_nodes,
-    random_topic_schema,
+    random_stream_schema,
     subscriptions,
 )
 
@@ -46,9 +46,9 @@ CITIES = ["Galway", "Cork", "Bray", "Sligo", "Kerry"]
 def homes() -> World:
     """Pat publishes on homes and cars, Ann subscribes to both, Bo to neither."""
     made = world(("pat", "ann", "bo", "quin"), ("homes", "cars"))
-    for topic in ("homes", "cars"):
-        made.grant("pat", "publisher", topic)
-        made.grant("ann", "subscriber", topic)
+    for stream in ("homes", "cars"):
+        made.grant("pat", "publisher", stream)
+        made.grant("ann", "subscriber", stream)
     return made
 
 
@@ -67,8 +67,8 @@ def events(count: int = 5) -> pa.RecordBatch:
     return pa.record_batch({"event_id": ids, "city": cities, "price": prices})
 
 
-def seal(homes: World, batch: pa.RecordBatch, topic: str = "homes") -> pa.RecordBatch:
-    keys = ring(homes, "pat").publisher_keys(topic)
+def seal(homes: World, batch: pa.RecordBatch, stream: str = "homes") -> pa.RecordBatch:
+    keys = ring(homes, "pat").publisher_keys(stream)
     return EventSealer(keys, randomness=homes.chance).seal(batch)
 
 
@@ -92,7 +92,7 @@ def refusals(opened: Opened) -> list[tuple[int, type[Exception]]]:
     return [(one.row, type(one.error)) for one in opened.refused]
 
 
-def test_events_come_back_as_they_were_by_topic(homes):
+def test_events_come_back_as_they_were_by_stream(homes):
     homes_, cars = seal(homes, events(3)), seal(homes, events(2), "cars")
     opened = opener(homes).open(pa.concat_batches([homes_.slice(0, 2), cars, homes_.slice(2)]))
     assert not opened.refused
@@ -156,7 +156,7 @@ def test_a_payload_belongs_to_what_brokers_compared(homes, name):
     assert refusals(opened) == [(0, TamperedEvent)]
 
 
-def test_a_payload_that_holds_no_event_of_its_topic_is_refused(homes):
+def test_a_payload_that_holds_no_event_of_its_stream_is_refused(homes):
     keys = ring(homes, "pat").publisher_keys("homes")
     strange = replace(keys.design, schema=pa.schema([("city", pa.bool_()), ("price", pa.int64())]))
     assert strange.outline == keys.design.outline
@@ -164,7 +164,7 @@ def test_a_payload_that_holds_no_event_of_its_topic_is_refused(homes):
     sealed = sealer.seal(pa.record_batch({"event_id": ["x"], "city": [True], "price": [2**40]}))
     opened = opener(homes).open(sealed)
     assert refusals(opened) == [(0, TamperedEvent)]
-    assert "no event of topic 'homes'" in str(opened.refused[0].error)
+    assert "no event of stream 'homes'" in str(opened.refused[0].error)
 
 
 def test_without_a_key_one_is_not_entitled(homes):
@@ -209,11 +209,11 @@ def test_what_a_publisher_sealed_before_it_was_revoked_is_readable(homes):
     assert opener(homes).open(old).rows.tolist() == [0]
 
 
-def test_a_publisher_of_another_topic_is_refused(homes):
+def test_a_publisher_of_another_stream_is_refused(homes):
     homes.grant("quin", "publisher", "cars")
     keys = ring(homes, "quin").publisher_keys("cars")
     sealed = EventSealer(keys, randomness=homes.chance).seal(events(1))
-    batch = changed(sealed, 0, topic="homes")
+    batch = changed(sealed, 0, stream="homes")
     assert refusals(opener(homes).open(batch)) == [(0, UnknownPublisher)]
 
 
@@ -283,8 +283,8 @@ def test_a_reader_goes_on_with_what_it_had_opened(homes):
 
 
 def inbox(homes: World, wheres: dict[str, tuple[str, str]]) -> Inbox:
-    topics, texts = zip(*wheres.values(), strict=True)
-    table = pa.table({"subscription_id": list(wheres), "topic": topics, "where": texts})
+    streams, texts = zip(*wheres.values(), strict=True)
+    table = pa.table({"subscription_id": list(wheres), "stream": streams, "where": texts})
     return Inbox(ring(homes, "ann"), homes.authority.directory(), table)
 
 
@@ -316,21 +316,21 @@ def refusals_of(box: Inbox, batch: pa.RecordBatch) -> list[type[Exception]]:
     return [type(one.error) for one in box.receive(batch).refused]
 
 
-def test_an_inbox_opens_topics_that_it_did_not_ask_about(homes):
+def test_an_inbox_opens_streams_that_it_did_not_ask_about(homes):
     box = inbox(homes, {"cheap": ("homes", "price < 102")})
     received = box.receive(seal(homes, events(2), "cars"))
     assert len(received.rows) == 0
     assert received.events["cars"].events.num_rows == 2
 
 
-def test_subscriptions_of_an_inbox_name_their_topics(homes):
+def test_subscriptions_of_an_inbox_name_their_streams(homes):
     table = subscriptions(["price < 5"])
-    with pytest.raises(SubscriptionTableError, match="column 'topic'"):
+    with pytest.raises(SubscriptionTableError, match="column 'stream'"):
         Inbox(ring(homes, "ann"), homes.authority.directory(), table)
 
 
-def test_an_inbox_needs_the_keys_of_its_topics(homes):
-    table = subscriptions(["price < 5"]).append_column("topic", pa.array(["boats"]))
+def test_an_inbox_needs_the_keys_of_its_streams(homes):
+    table = subscriptions(["price < 5"]).append_column("stream", pa.array(["boats"]))
     with pytest.raises(NotEntitled, match="boats"):
         Inbox(ring(homes, "ann"), homes.authority.directory(), table)
 
@@ -339,13 +339,13 @@ def test_an_inbox_needs_the_keys_of_its_topics(homes):
 @pytest.mark.parametrize("seed", range(12))
 def test_an_inbox_receives_exactly_the_plain_answer(seed):
     random = Random(1000 + seed)
-    schema = random_topic_schema(random)
+    schema = random_stream_schema(random)
     batch = random_batch(random, schema, rows=12)
     table = subscriptions([node.text for node in random_nodes(random, batch, 12)])
-    topic = SCHEMES[seed % 2]
-    parties = Parties.on([random_design(random, schema, topic, topic)], random)
-    sealed = parties.event_sealer(topic).seal(numbered(batch), EVENT_KEY)
-    mine = table.append_column("topic", pa.array([topic] * len(table)))
+    stream = SCHEMES[seed % 2]
+    parties = Parties.on([random_design(random, schema, stream, stream)], random)
+    sealed = parties.event_sealer(stream).seal(numbered(batch), EVENT_KEY)
+    mine = table.append_column("stream", pa.array([stream] * len(table)))
     received = Inbox(parties.ann, parties.directory, mine).receive(sealed)
     plain = Matcher.compile(table, schema).match(batch)
     pairs = zip(received.rows.tolist(), received.subscription_ids.to_pylist(), strict=True)

@@ -8,14 +8,14 @@ import pyarrow as pa
 import pytest
 
 from caddis.errors import EventError, TamperedEvent
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.events.payloads import Payloads
 from caddis.sealed.plain_types import plain_schema
 from tests.oracle.events import ZONED
 
 
 def payloads(schema: pa.Schema) -> Payloads:
-    return Payloads(TopicDesign.of("homes", schema, values=1))
+    return Payloads(StreamDesign.of("homes", schema, values=1))
 
 
 def there_and_back(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -103,11 +103,11 @@ def test_columns_are_brought_into_the_types_of_the_design():
     [
         (
             {"price": ["much"]},
-            "column 'price' is STRING in these events; the topic's design says INT",
+            "column 'price' is STRING in these events; the stream's design says INT",
         ),
         ({"price": [2**40]}, "column 'price' is BIGINT"),
         ({"at": [dt.datetime(2024, 2, 29)]}, "column 'at' is TIMESTAMP_NTZ"),
-        ({"price": [1], "colour": ["red"]}, "topic 'homes' has no column 'colour'"),
+        ({"price": [1], "colour": ["red"]}, "stream 'homes' has no column 'colour'"),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(batch, problem):
@@ -150,11 +150,11 @@ def test_times_within_structs_and_arrays_must_be_of_the_same_kind():
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 40, 100])
-def test_what_is_no_row_of_the_topic_is_refused(size):
+def test_what_is_no_row_of_the_stream_is_refused(size):
     made = payloads(SCHEMA)
     (written,) = made.written(made.rows_of(pa.record_batch({"city": ["Cork"]}), "event_id"))
     for data in (written[:size], b"\x01" + bytes(size), b"\xff" * size):
-        with pytest.raises(TamperedEvent, match="no event of topic 'homes'"):
+        with pytest.raises(TamperedEvent, match="no event of stream 'homes'"):
             made.read(data)
 
 
@@ -170,7 +170,7 @@ def test_a_bitmap_of_other_columns_is_refused(bitmap):
     made = payloads(SCHEMA)
     (written,) = made.written(made.rows_of(pa.record_batch({"city": ["Cork"]}), "event_id"))
     assert written[:1] == b"\x01"
-    with pytest.raises(TamperedEvent, match="no event of topic 'homes'"):
+    with pytest.raises(TamperedEvent, match="no event of stream 'homes'"):
         made.read(bitmap + written[1:])
 
 
@@ -216,7 +216,7 @@ def test_a_zip_bomb_is_not_unpacked(codec):
     assert made.together([made.read(written)]).column("city").equals(rows.column("city"))
     bomb = b"\x01" + compressed(rows, codec)
     assert len(bomb) < 2_000
-    with pytest.raises(TamperedEvent, match="no event of topic 'homes'"):
+    with pytest.raises(TamperedEvent, match="no event of stream 'homes'"):
         made.read(bomb)
 
 

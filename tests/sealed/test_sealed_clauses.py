@@ -16,7 +16,7 @@ from caddis.language.columns import COLLATION_METADATA
 from caddis.language.values import Key
 from caddis.matching import values_of
 from caddis.sealed.clauses.clauses import MOST_CLAUSES, Bound, Element, SealableClauses, sealable
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.values.hashed import distinct_values, present_rows
 from tests.oracle.clauses import Clauses
 from tests.oracle.events import random_batch, random_schema
@@ -57,8 +57,8 @@ def asked(clauses: SealableClauses) -> list[Asked]:
     ]
 
 
-def read(where: str, design: TopicDesign | None = None) -> list[Asked]:
-    design = design or TopicDesign.of("homes", SCHEMA)
+def read(where: str, design: StreamDesign | None = None) -> list[Asked]:
+    design = design or StreamDesign.of("homes", SCHEMA)
     return asked(sealable(parse_all([where], SCHEMA), design))
 
 
@@ -72,7 +72,7 @@ def test_equalities_and_in_become_one_clause_for_each_value():
 
 def test_or_gives_clauses_of_the_same_owner():
     table = parse_all(["price = 1", "city = 'Cork' OR price = 2"], SCHEMA)
-    clauses = sealable(table, TopicDesign.of("homes", SCHEMA))
+    clauses = sealable(table, StreamDesign.of("homes", SCHEMA))
     assert sorted(clauses.owner.tolist()) == [0, 1, 1]
 
 
@@ -91,7 +91,7 @@ def test_price_below_2_does_not_ask_for_2(type_):
     schema = pa.schema([("price", type_)])
     prices = pa.array([-1, 0, 1, 2, 3]).cast(type_)
     batch = pa.record_batch([prices], schema=schema)
-    design = TopicDesign.of("homes", schema)
+    design = StreamDesign.of("homes", schema)
     for sign, compare in COMPARED.items():
         clauses = sealable(parse_all([f"price {sign} 2"], schema), design)
         plain = [[compare(price, 2) for price in (-1, 0, 1, 2, 3)]]
@@ -109,13 +109,13 @@ def test_above_the_last_finite_number_are_infinity_and_nan():
         [pa.array([-math.inf, 1e308, sys.float_info.max, math.inf, math.nan])], schema=schema
     )
     table = parse_all([f"price > {sys.float_info.max}D"], schema)
-    design = TopicDesign.of("homes", schema)
+    design = StreamDesign.of("homes", schema)
     found = passing(batch, sealable(table, design), design)
     assert found.tolist() == [[False, False, False, True, True]]
 
 
 def test_texts_have_bounds_where_the_design_orders_them():
-    design = TopicDesign.of("homes", SCHEMA, ordered_texts=["city"])
+    design = StreamDesign.of("homes", SCHEMA, ordered_texts=["city"])
     bounds = {Bound(CITY, b"Gal", True), Bound(CITY, b"Gam", False)}
     assert read("city LIKE 'Gal%'", design) == [(set(), {CITY}, bounds)]
     assert read("city LIKE 'Gal%'") == [(set(), {CITY}, set())]
@@ -137,7 +137,7 @@ def test_what_null_or_a_column_that_is_not_sealed_may_fulfil_is_not_tested(where
 
 
 def test_without_presence_in_the_design_no_column_is_asked_for():
-    design = TopicDesign.of("homes", SCHEMA, presence=False)
+    design = StreamDesign.of("homes", SCHEMA, presence=False)
     assert read("city LIKE '%way' AND price > 5", design) == [
         (set(), set(), {Bound(PRICE, 6, True)})
     ]
@@ -179,12 +179,12 @@ def test_what_is_never_true_has_no_clauses():
 
 def test_a_subscription_that_calls_a_model_has_no_clauses():
     table = parse_all(["price = 1 OR beach(photo)", "price = 2"], SCHEMA)
-    clauses = sealable(table, TopicDesign.of("homes", SCHEMA))
+    clauses = sealable(table, StreamDesign.of("homes", SCHEMA))
     assert clauses.owner.tolist() == [1]
     assert {row: concept.name for row, concept in clauses.concepts.items()} == {0: "beach"}
 
 
-def passing(batch: pa.RecordBatch, clauses: SealableClauses, design: TopicDesign) -> np.ndarray:
+def passing(batch: pa.RecordBatch, clauses: SealableClauses, design: StreamDesign) -> np.ndarray:
     """By subscription and row: whether some sealed clause lets the row pass."""
     values = [values_of(batch, one.column) for one in design.columns]
     keys: list[list[set[Key]]] = []
@@ -222,10 +222,10 @@ def test_what_a_clause_is_true_of_passes(seed):
     nodes = [Clauses(random, batch).tree(depth=3) for _ in range(40)]
     texts = [
         c.name
-        for c in (one.column for one in TopicDesign.of("t", schema).columns)
+        for c in (one.column for one in StreamDesign.of("t", schema).columns)
         if c.type == pa.string() and not c.repeated
     ]
-    design = TopicDesign.of("t", schema, ordered_texts=texts if seed % 2 else ())
+    design = StreamDesign.of("t", schema, ordered_texts=texts if seed % 2 else ())
     clauses = sealable(parse_all([node.text for node in nodes], schema), design)
     passes = passing(batch, clauses, design)
     plain = ask_caddis(batch, nodes)

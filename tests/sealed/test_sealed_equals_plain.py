@@ -25,7 +25,7 @@ from tests.sealed.sealed_workloads import (
     numbered,
     random_design,
     random_nodes,
-    random_topic_schema,
+    random_stream_schema,
     subscriptions,
 )
 
@@ -43,7 +43,7 @@ def pairs_of(matches: Matches) -> Pairs:
 def check_workloads(seed: int) -> int:
     """All workloads of a seed; how many pairs were to be found."""
     random = Random(seed)
-    schema = random_topic_schema(random)
+    schema = random_stream_schema(random)
     batches = [random_batch(random, schema, EVENTS) for _ in range(BATCHES)]
     all_events = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
     table = subscriptions([node.text for node in random_nodes(random, all_events, CLAUSES)])

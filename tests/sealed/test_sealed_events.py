@@ -53,7 +53,7 @@ def test_a_payload_is_bound_to_what_brokers_compare(place):
 def test_a_payload_is_bound_to_its_header():
     for change in (
         {"event_id": "e2"},
-        {"topic": "cars"},
+        {"stream": "cars"},
         {"epoch": 4},
         {"publisher": "bo"},
         {"run": 8},

@@ -32,14 +32,14 @@ def starts_of(counts: np.ndarray) -> np.ndarray:
 
 
 def random_block(
-    seed: int, rows: int, topic: str = "homes", epoch: int = 3, words: int = 2, dimensions: int = 5
+    seed: int, rows: int, stream: str = "homes", epoch: int = 3, words: int = 2, dimensions: int = 5
 ) -> ClauseBlock:
     rng = np.random.default_rng(seed)
     owner = np.repeat(np.arange(rows), rng.integers(0, 4, rows)).astype(np.int32)
     tokens, vectors = rng.integers(0, 4, (2, len(owner)))
     drawn = [np.sort(rng.integers(0, 2**64, count, np.uint64)) for count in tokens]
     return ClauseBlock(
-        topic,
+        stream,
         epoch,
         owner,
         rng.integers(0, 2**64, (len(owner), words), np.uint64),
@@ -51,7 +51,7 @@ def random_block(
 
 
 def same(one: ClauseBlock, other: ClauseBlock) -> bool:
-    return (one.topic, one.epoch) == (other.topic, other.epoch) and all(
+    return (one.stream, one.epoch) == (other.stream, other.epoch) and all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in ARRAYS
     )
 
@@ -102,10 +102,10 @@ def test_chunks_whose_bytes_32_bits_may_not_count_become_large_first(given):
     assert blobs.to_pylist() == [b"1", b"2", None]
 
 
-def test_topics_epochs_and_sizes_are_told_apart():
+def test_streams_epochs_and_sizes_are_told_apart():
     blocks = [
         random_block(3, rows=6),
-        random_block(4, rows=6, topic="größe"),
+        random_block(4, rows=6, stream="größe"),
         random_block(5, rows=6, epoch=4),
         random_block(6, rows=6, words=1),
         random_block(7, rows=6, dimensions=2),
@@ -143,8 +143,8 @@ def test_each_damage_has_its_own_words():
     }
 
 
-def part(topic: bytes = b"t", *, words=1, dimensions=1, counts=(), numbers: bytes = b"") -> bytes:
-    head = struct.pack("<qIIII", 1, words, dimensions, len(counts), len(topic)) + topic
+def part(stream: bytes = b"t", *, words=1, dimensions=1, counts=(), numbers: bytes = b"") -> bytes:
+    head = struct.pack("<qIIII", 1, words, dimensions, len(counts), len(stream)) + stream
     body = head + b"".join(struct.pack("<HH", *count) for count in counts) + numbers
     return struct.pack("<BI", 1, len(body)) + body
 
@@ -202,7 +202,7 @@ def twin(blob: bytes) -> list[tuple[object, ...]] | None:
 
 def twin_of_part(mine: bytes) -> list[tuple[object, ...]]:
     epoch, words, dimensions, count, length = struct.unpack_from("<qIIII", mine)
-    topic = mine[24 : 24 + length].decode()
+    stream = mine[24 : 24 + length].decode()
     if not (0 < words <= 2**16 and 0 < dimensions <= 2**16):
         raise ValueError
     mine = mine[24 + length :]
@@ -226,14 +226,14 @@ def twin_of_part(mine: bytes) -> list[tuple[object, ...]]:
             raise ValueError
         taken, numbers = numbers[: of_vectors * dimensions], numbers[of_vectors * dimensions :]
         filter_ = filters[8 * words * at : 8 * words * (at + 1)]
-        found.append((topic, epoch, words, dimensions, filter_, its, taken))
+        found.append((stream, epoch, words, dimensions, filter_, its, taken))
     return found
 
 
 def clauses_of(blocks: list[ClauseBlock]) -> list[tuple[object, ...]]:
     return [
         (
-            block.topic,
+            block.stream,
             block.epoch,
             block.filters.shape[1],
             block.vectors.shape[1],

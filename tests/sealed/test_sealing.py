@@ -18,7 +18,7 @@ from caddis.errors import (
     SubscriptionTableError,
 )
 from caddis.sealed.clauses.subscriptions import ClauseBlock, join, unpack_all
-from caddis.sealed.design import Scheme, TopicDesign
+from caddis.sealed.design import Scheme, StreamDesign
 from caddis.sealed.events.wire import (
     NONCE_BYTES,
     ROUTING,
@@ -54,30 +54,30 @@ EVENTS = pa.RecordBatch.from_pylist(
 )
 
 
-def design(scheme: Scheme = "aspe", **more: Any) -> TopicDesign:
-    return TopicDesign.of("homes", SCHEMA, rate=1e-6, scheme=scheme, **more)
+def design(scheme: Scheme = "aspe", **more: Any) -> StreamDesign:
+    return StreamDesign.of("homes", SCHEMA, rate=1e-6, scheme=scheme, **more)
 
 
 def seal_events(events: pa.RecordBatch = EVENTS, **more: Any) -> pa.RecordBatch:
     return EventSealer(publisher_keys(design()), randomness=os.urandom, **more).seal(events)
 
 
-def seal_clauses(wheres: list[str], topic: TopicDesign) -> ClauseBlock:
-    sealer = SubscriptionSealer(subscriber_keys(topic), randomness=os.urandom)
+def seal_clauses(wheres: list[str], stream: StreamDesign) -> ClauseBlock:
+    sealer = SubscriptionSealer(subscriber_keys(stream), randomness=os.urandom)
     blocks, problems = unpack_all(sealer.seal(subscriptions(wheres)).table["where"])
     assert not problems
     return blocks[0]
 
 
-def passing(where: str, topic: TopicDesign, events: pa.RecordBatch = EVENTS) -> list[int]:
+def passing(where: str, stream: StreamDesign, events: pa.RecordBatch = EVENTS) -> list[int]:
     """The rows that pass some clause, by the three conditions as plainly as can be."""
-    sealed = EventSealer(publisher_keys(topic), randomness=os.urandom).seal(events)
-    filters, sound = decode(sealed.column("filter"), topic.bits)
+    sealed = EventSealer(publisher_keys(stream), randomness=os.urandom).seal(events)
+    filters, sound = decode(sealed.column("filter"), stream.bits)
     assert sound.all()
     tokens = [np.frombuffer(one, "<u8") for one in sealed.column("tokens").to_pylist()]
     points = np.array([np.frombuffer(one, "<f8") for one in sealed.column("point").to_pylist()])
-    block = seal_clauses([where], topic)
-    decided = decide_all(block.vectors, block.vector_starts, points, tolerance(topic.dimensions))
+    block = seal_clauses([where], stream)
+    decided = decide_all(block.vectors, block.vector_starts, points, tolerance(stream.dimensions))
     rows = set()
     for clause in range(len(block)):
         asked = block.tokens[block.token_starts[clause] : block.token_starts[clause + 1]]
@@ -112,7 +112,7 @@ def test_sealed_events_have_the_columns_of_sealed_events():
     sealed = seal_events()
     assert sealed.schema == sealed_schema(pa.string())
     assert sealed.column("event_id").to_pylist() == ["a", "b", "c"]
-    assert set(sealed.column("topic").to_pylist()) == {"homes"}
+    assert set(sealed.column("stream").to_pylist()) == {"homes"}
     assert set(sealed.column("publisher").to_pylist()) == {"pat"}
 
 
@@ -242,13 +242,13 @@ def test_very_many_subscriptions_keep_their_order():
 
 def test_the_order_of_predicates_does_not_show():
     """Of two ranges on different columns either vector comes first, whichever was written first."""
-    topic = TopicDesign.of("homes", pa.schema([("x", pa.int8()), ("y", pa.int8())]), padding=0)
+    stream = StreamDesign.of("homes", pa.schema([("x", pa.int8()), ("y", pa.int8())]), padding=0)
     firsts = []
     for seed in range(60):
-        keys, random = subscriber_keys(topic), Random(seed).randbytes
+        keys, random = subscriber_keys(stream), Random(seed).randbytes
         table = subscriptions(["x > 100 AND y < -100"])
         sealed = SubscriptionSealer(keys, randomness=random).seal(table).table
-        point = EventSealer(publisher_keys(topic), randomness=random).seal(
+        point = EventSealer(publisher_keys(stream), randomness=random).seal(
             pa.record_batch(
                 {
                     "event_id": ["e"],
@@ -263,10 +263,10 @@ def test_the_order_of_predicates_does_not_show():
 
 
 def test_clauses_of_a_subscription_are_shuffled():
-    topic = design("tokens")
-    first = seal_clauses(["city = 'Cork'"], topic).tokens[0]
+    stream = design("tokens")
+    first = seal_clauses(["city = 'Cork'"], stream).tokens[0]
     places = [
-        int(np.flatnonzero(seal_clauses(["city = 'Cork' OR price = 5"], topic).tokens == first)[0])
+        int(np.flatnonzero(seal_clauses(["city = 'Cork' OR price = 5"], stream).tokens == first)[0])
         for _ in range(40)
     ]
     assert set(places) == {0, 1}

@@ -13,11 +13,11 @@ from caddis.sealed.keys.secrets import ContentKey, MatchingKey, cells_of, places
 SECRET = bytes(range(32))
 
 
-def test_every_topic_epoch_and_purpose_has_a_secret_of_its_own():
+def test_every_stream_epoch_and_purpose_has_a_secret_of_its_own():
     secrets = [
-        kind.of(SECRET, topic, epoch).secret
+        kind.of(SECRET, stream, epoch).secret
         for kind in (MatchingKey, ContentKey)
-        for topic in ("a", "b", "a1")
+        for stream in ("a", "b", "a1")
         for epoch in (1, 2, 11)
     ]
     content = ContentKey.of(SECRET, "a", 1)

@@ -25,7 +25,7 @@ from caddis.errors import (
     ModelError,
     SubscriptionTableError,
 )
-from caddis.sealed import Authority, EventSealer, Identity, KeyRing, TopicDesign
+from caddis.sealed import Authority, EventSealer, Identity, KeyRing, StreamDesign
 from caddis.sealed.clauses.subscriptions import as_text
 from caddis.sealed.keys.entitlements import Role
 from caddis.sealed.keys.rings import Material
@@ -48,7 +48,7 @@ COPIES = 20
 """The few events come so many times, each in a run of its own."""
 ALL = range(len(WHERES))
 COLUMNS = (
-    "event_id long, topic string, epoch long, publisher string, run long, number long, "
+    "event_id long, stream string, epoch long, publisher string, run long, number long, "
     "filter binary, tokens binary, point binary, payload binary, signature binary"
 )
 
@@ -167,7 +167,7 @@ def test_what_spark_sealed_it_matches_and_opens(spark: SparkSession):
         sealed.join(matches, "event_id").union(sealed.join(matches, "event_id")).coalesce(1),
         homes().parties.ann,
         homes().directory,
-        topic="homes",
+        stream="homes",
         report=report,
     )
     found = opened.select("event_id", "price", "city", "tags").collect()
@@ -195,7 +195,7 @@ def test_an_operator_does_not_show_the_keys_that_it_carries():
         assert not [secret for secret in secrets if repr(secret)[2:20] in shown]
 
 
-def test_a_column_that_the_topic_does_not_have_is_refused(spark: SparkSession):
+def test_a_column_that_the_stream_does_not_have_is_refused(spark: SparkSession):
     plain = spark.createDataFrame([(1, 2)], "event_id long, prize long")
     keys = homes().parties.pat.publisher_keys("homes")
     with pytest.raises(EventError, match="'homes' has no column 'prize': it would be lost"):
@@ -228,7 +228,7 @@ def test_a_session_in_another_time_zone_is_refused(spark: SparkSession, events: 
         caddis.seal_events(plain, parties.pat.publisher_keys("homes"))
     sealed = elsewhere.createDataFrame([], COLUMNS)
     with pytest.raises(EventError, match=told):
-        caddis.open_events(sealed, parties.ann, parties.directory, topic="homes")
+        caddis.open_events(sealed, parties.ann, parties.directory, stream="homes")
 
 
 # ------------------------------------------------------------------------------ the final check
@@ -237,13 +237,13 @@ def test_a_session_in_another_time_zone_is_refused(spark: SparkSession, events: 
 def test_a_directory_of_another_authority_opens_nothing(events: DataFrame):
     other = Authority.new(os.urandom).directory()
     with pytest.raises(AccessError, match="is of another one"):
-        caddis.open_events(events, homes().parties.ann, other, topic=homes().topic)
+        caddis.open_events(events, homes().parties.ann, other, stream=homes().stream)
 
 
 def test_two_publishers_with_one_event_id_do_not_stop_their_reader(spark: SparkSession):
-    design, random = TopicDesign.of("homes", SCHEMA, scheme="tokens"), Random(5)
+    design, random = StreamDesign.of("homes", SCHEMA, scheme="tokens"), Random(5)
     pat, sam, ann = (Identity.new(name, random.randbytes) for name in ("pat", "sam", "ann"))
-    authority = Authority.new(random.randbytes).add_topic(design, random.randbytes)
+    authority = Authority.new(random.randbytes).add_stream(design, random.randbytes)
     for one in (pat, sam, ann):
         role: Role = "subscriber" if one is ann else "publisher"
         authority = authority.register(one.public).grant(one.name, "homes", role)
@@ -255,7 +255,7 @@ def test_two_publishers_with_one_event_id_do_not_stop_their_reader(spark: SparkS
     frame = spark.createDataFrame(pa.Table.from_batches(sealed), COLUMNS)
     ring = KeyRing.open(ann, authority.issue("ann"))
     twice = frame.union(frame).repartition(2)
-    opened = caddis.open_events(twice, ring, authority.directory(), topic="homes")
+    opened = caddis.open_events(twice, ring, authority.directory(), stream="homes")
     once = opened.dropDuplicates(["sealed_id"])
     wishes = subscriptions(["city = 'Galway'"])
     matches = caddis.match(once, wishes, event_key="sealed_id").collect()
@@ -263,21 +263,21 @@ def test_two_publishers_with_one_event_id_do_not_stop_their_reader(spark: SparkS
     assert sorted(row.event_id for row in once.collect()) == [1, 1, 2, 2]
 
 
-def test_a_topic_with_a_column_of_that_name_calls_the_id_otherwise(spark: SparkSession):
+def test_a_stream_with_a_column_of_that_name_calls_the_id_otherwise(spark: SparkSession):
     schema = pa.schema([("sealed_id", pa.int32())])
-    parties = Parties.on([TopicDesign.of("ids", schema)], Random(1))
+    parties = Parties.on([StreamDesign.of("ids", schema)], Random(1))
     plain = spark.createDataFrame([(1, 2)], "event_id long, sealed_id int")
     sealed = caddis.seal_events(plain, parties.pat.publisher_keys("ids"))
     with pytest.raises(EventError, match="has a column 'sealed_id' itself"):
-        caddis.open_events(sealed, parties.ann, parties.directory, topic="ids")
+        caddis.open_events(sealed, parties.ann, parties.directory, stream="ids")
     opened = caddis.open_events(
-        sealed, parties.ann, parties.directory, topic="ids", sealed_id="which"
+        sealed, parties.ann, parties.directory, stream="ids", sealed_id="which"
     )
     assert opened.columns == ["event_id", "which", "sealed_id"]
     assert [row.sealed_id for row in opened.collect()] == [2]
 
 
-def test_a_null_where_the_topic_has_none_does_not_stop_the_reader(spark: SparkSession):
+def test_a_null_where_the_stream_has_none_does_not_stop_the_reader(spark: SparkSession):
     """A publisher who does not keep to the design seals a null into a NOT NULL column."""
     inner = pa.struct([pa.field("x", pa.int32(), nullable=False)])
     strict = pa.schema(
@@ -287,9 +287,9 @@ def test_a_null_where_the_topic_has_none_does_not_stop_the_reader(spark: SparkSe
         ]
     )
     lax = pa.schema([("price", pa.int32()), ("places", pa.list_(pa.struct([("x", pa.int32())])))])
-    parties = Parties.on([TopicDesign.of("strict", strict)], Random(2))
+    parties = Parties.on([StreamDesign.of("strict", strict)], Random(2))
     keys = parties.pat.publisher_keys("strict")
-    cheat = replace(keys, design=TopicDesign.of("strict", lax))
+    cheat = replace(keys, design=StreamDesign.of("strict", lax))
     rows = [
         {"event_id": 1, "price": None, "places": [None, {"x": 3}]},
         {"event_id": 2, "price": 4, "places": [{"x": None}]},
@@ -297,7 +297,7 @@ def test_a_null_where_the_topic_has_none_does_not_stop_the_reader(spark: SparkSe
     batch = pa.RecordBatch.from_pylist(rows, pa.schema([("event_id", pa.int64()), *lax]))
     sealed = EventSealer(cheat, randomness=os.urandom).seal(batch)
     frame = spark.createDataFrame(pa.Table.from_batches([sealed]), COLUMNS)
-    opened = caddis.open_events(frame, parties.ann, parties.directory, topic="strict")
+    opened = caddis.open_events(frame, parties.ann, parties.directory, stream="strict")
     found = [row.asDict(recursive=True) for row in opened.drop("sealed_id").collect()]
     assert sorted(found, key=lambda row: row["event_id"]) == rows
     with pytest.raises(EventError, match="no column 'price', which is NOT NULL"):
@@ -307,21 +307,21 @@ def test_a_null_where_the_topic_has_none_does_not_stop_the_reader(spark: SparkSe
 # ------------------------------------------------------------------------------------- refusals
 
 
-def test_events_without_a_topic_are_refused_and_those_of_others_counted(spark: SparkSession):
-    events = changed(changed(homes().publish(), 1, "topic", None), 2, "topic", "boats")
+def test_events_without_a_stream_are_refused_and_those_of_others_counted(spark: SparkSession):
+    events = changed(changed(homes().publish(), 1, "stream", None), 2, "stream", "boats")
     report = SealedReport()
     opened = caddis.open_events(
         spark.createDataFrame(pa.Table.from_batches([events]), COLUMNS).coalesce(1),
         homes().parties.ann,
         homes().directory,
-        topic="homes",
+        stream="homes",
         report=report,
     )
     assert sorted(row.event_id for row in opened.collect()) == [0, 3, 4, 5]
-    assert (report.events, report.other_topics) == (len(EVENTS) - 1, 1)
+    assert (report.events, report.other_streams) == (len(EVENTS) - 1, 1)
     assert report.refusals == {"TruncatedEvent": 1}
     assert report.refused["event_id"].to_pylist() == ["1"]
-    assert "its topic is missing" in report.refused["message"][0].as_py()
+    assert "its stream is missing" in report.refused["message"][0].as_py()
 
 
 def test_without_a_report_nothing_is_written(
@@ -330,7 +330,7 @@ def test_without_a_report_nothing_is_written(
     told = tmp_path / "told"
     parties = homes().parties
     caddis.open_events(
-        events, parties.ann, parties.directory, topic="homes", report_dir=told
+        events, parties.ann, parties.directory, stream="homes", report_dir=told
     ).count()
     assert not told.exists()
     index = tmp_path / "index"
@@ -340,7 +340,7 @@ def test_without_a_report_nothing_is_written(
 
 def test_refused_events_are_told_and_stop_nobody(spark: SparkSession):
     genuine = homes().publish()
-    stranger = homes(topic="boats").publish(EVENTS.slice(0, 1), first=9)
+    stranger = homes(stream="boats").publish(EVENTS.slice(0, 1), first=9)
     bad = changed(genuine, 1, "payload", genuine.column("payload")[1].as_py() + b"?")
     bad = changed(changed(bad, 2, "point", b"short"), 3, "epoch", 7)
     rows = pa.concat_tables(
@@ -410,11 +410,11 @@ def test_what_does_not_fit_is_refused_at_once(
     def coastal(_: str) -> bool:
         return True
 
-    with pytest.raises(EventError, match="have a column 'topic'; these have event_id, city"):
+    with pytest.raises(EventError, match="have a column 'stream'; these have event_id, city"):
         caddis.match(plain, sealed, sealed=True)
     with pytest.raises(EventError, match="have a column 'run'"):
         caddis.match(events.drop("run"), sealed, sealed=True, directory=homes().directory)
-    bad = events.withColumn("filter", events["topic"])
+    bad = events.withColumn("filter", events["stream"])
     with pytest.raises(EventError, match="the column 'filter' of sealed events cannot be string"):
         caddis.match(bad, sealed, sealed=True)
     with pytest.raises(EventError, match="the key of sealed events is 'event_id', not 'number'"):

@@ -1,17 +1,17 @@
 """Sealed events and subscriptions: brokers match what they cannot read.
 
-An `Authority` registers parties, grants them topics and issues their keys. Publishers seal events,
+An `Authority` registers parties, grants them streams and issues their keys. Publishers seal events,
 subscribers seal subscriptions, a broker matches the two with the public `Directory` alone, and a
 subscriber opens what reached it and decides for itself:
 
     >>> import os
     >>> import pyarrow as pa
-    >>> from caddis.sealed import Authority, Gate, Identity, KeyRing, TopicDesign
+    >>> from caddis.sealed import Authority, Gate, Identity, KeyRing, StreamDesign
     >>> from caddis.sealed import EventSealer, Inbox, SealedMatcher, SubscriptionSealer
     >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
     >>> pat, ann = Identity.new("pat", os.urandom), Identity.new("ann", os.urandom)
     >>> authority = Authority.new(os.urandom).register(pat.public).register(ann.public)
-    >>> authority = authority.add_topic(TopicDesign.of("homes", schema), os.urandom)
+    >>> authority = authority.add_stream(StreamDesign.of("homes", schema), os.urandom)
     >>> authority = authority.grant("pat", "homes", "publisher")
     >>> authority = authority.grant("ann", "homes", "subscriber")
     >>> directory = authority.directory()
@@ -30,7 +30,7 @@ subscriber opens what reached it and decides for itself:
     >>> found = broker.match(sealed_events)
     >>> reached = sealed_events.take(pa.array(sorted(set(found.rows.tolist()))))
 
-    >>> mine = plain.append_column("topic", pa.array(["homes", "homes"]))
+    >>> mine = plain.append_column("stream", pa.array(["homes", "homes"]))
     >>> received = Inbox(ring, directory, mine).receive(reached)
     >>> received.subscription_ids.to_pylist()
     ['west', 'south']

@@ -1,9 +1,9 @@
 from .clauses import as_text, from_text, join
-from .design import MOST_HASHES, SCHEMES, WORD, Outline, Scheme, TopicDesign, filter_size
+from .design import MOST_HASHES, SCHEMES, WORD, Outline, Scheme, StreamDesign, filter_size
 from .events import Admission, Gate, NoMemory, Refusal, ReplayMemory, sealed_schema
 from .keys import Authority, Bundle, Directory, Identity, KeyRing, PublicIdentity
 from .matcher import SealedMatcher, SealedMatches, sealed_clauses_of
-from .opening import Inbox, Opened, Opener, Received, TopicEvents, check_authority
+from .opening import Inbox, Opened, Opener, Received, StreamEvents, check_authority
 from .sealing import EventSealer, SealedSubscriptions, SubscriptionSealer
 
 __all__ = [
@@ -31,9 +31,9 @@ __all__ = [
     "SealedMatcher",
     "SealedMatches",
     "SealedSubscriptions",
+    "StreamDesign",
+    "StreamEvents",
     "SubscriptionSealer",
-    "TopicDesign",
-    "TopicEvents",
     "as_text",
     "check_authority",
     "filter_size",

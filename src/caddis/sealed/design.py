@@ -1,4 +1,4 @@
-"""How the events of a topic are sealed: what publishers and subscribers must do alike.
+"""How the events of a stream are sealed: what publishers and subscribers must do alike.
 
 A design is known to them, not to brokers: it names columns. A broker sees its `Outline` alone, the
 sizes of what it compares. For each column that predicates can test, a sealed event may carry
@@ -40,7 +40,7 @@ WORD = 64
 MOST_BITS = 1 << 16
 
 JSON_TYPES: Mapping[str, type] = {
-    "topic": str,
+    "stream": str,
     "schema": str,
     "bits": int,
     "hashes": int,
@@ -74,8 +74,8 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicDesign:
-    """How the events of one topic are sealed; the same in all epochs.
+class StreamDesign:
+    """How the events of one stream are sealed; the same in all epochs.
 
     schema: of the events; of dictionaries, views and the like, the values they stand for.
     timezone: in which dates and times without one are read.
@@ -86,12 +86,12 @@ class TopicDesign:
     ordered_texts: names of string columns whose ranges and prefixes are tested by brokers, too.
 
     >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
-    >>> design = TopicDesign.of("homes", schema, rate=0.001)
+    >>> design = StreamDesign.of("homes", schema, rate=0.001)
     >>> design.outline
     Outline(bits=64, dimensions=15, scheme='aspe')
     """
 
-    topic: str
+    stream: str
     schema: pa.Schema
     bits: int
     hashes: int
@@ -104,8 +104,8 @@ class TopicDesign:
     """What can be tested, in the order of the schema."""
 
     def __post_init__(self) -> None:
-        if not self.topic:
-            raise ConfidentialError("a topic needs a name")
+        if not self.stream:
+            raise ConfidentialError("a stream needs a name")
         if self.scheme not in SCHEMES:
             raise ConfidentialError(f"a scheme is {' or '.join(SCHEMES)}, not {self.scheme!r}")
         if not WORD <= self.bits <= MOST_BITS or self.bits % WORD:
@@ -124,7 +124,7 @@ class TopicDesign:
     @classmethod
     def of(
         cls,
-        topic: str,
+        stream: str,
         schema: pa.Schema,
         *,
         rate: float = 0.001,
@@ -134,7 +134,7 @@ class TopicDesign:
         presence: bool = True,
         padding: int = 8,
         ordered_texts: Collection[str] = (),
-    ) -> TopicDesign:
+    ) -> StreamDesign:
         """With filters so large that an equality which does not hold passes with this rate.
 
         values: how many columns of an event are not null at most, or elements of arrays; as many
@@ -143,7 +143,7 @@ class TopicDesign:
         most = values or len(_columns_of(plain_schema(schema), frozenset()))
         bits, hashes = filter_size(most * (1 + presence), rate)
         return cls(
-            topic,
+            stream,
             schema,
             bits,
             hashes,
@@ -169,7 +169,7 @@ class TopicDesign:
     def as_json(self) -> dict[str, object]:
         """Plain values, from which `from_json` makes the same design."""
         return {
-            "topic": self.topic,
+            "stream": self.stream,
             "schema": base64.b64encode(self.schema.serialize().to_pybytes()).decode(),
             "bits": self.bits,
             "hashes": self.hashes,
@@ -181,15 +181,15 @@ class TopicDesign:
         }
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, object]) -> TopicDesign:
+    def from_json(cls, plain: Mapping[str, object]) -> StreamDesign:
         """From what `as_json` gave."""
         if plain.keys() != JSON_TYPES.keys():
             names = ", ".join(JSON_TYPES)
-            raise ConfidentialError(f"this is no topic's design: its fields are {names}")
+            raise ConfidentialError(f"this is no stream's design: its fields are {names}")
         for name, type_ in JSON_TYPES.items():
             if type(plain[name]) is not type_:
                 raise ConfidentialError(
-                    f"this is no topic's design: {name!r} should be of type {type_.__name__}"
+                    f"this is no stream's design: {name!r} should be of type {type_.__name__}"
                 )
         given: dict[str, Any] = dict(plain)
         given["schema"] = _read_schema(given["schema"])
@@ -211,7 +211,7 @@ def _read_schema(text: str) -> pa.Schema:
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
     except (ValueError, OSError, pa.ArrowException) as problem:
-        raise ConfidentialError(f"this is no topic's design: {problem}") from None
+        raise ConfidentialError(f"this is no stream's design: {problem}") from None
 
 
 def _columns_of(schema: pa.Schema, ordered_texts: frozenset[str]) -> tuple[SealedColumn, ...]:

@@ -42,8 +42,8 @@ from caddis.sealed.events import (
 from caddis.sealed.keys import Directory, KeyRing
 
 
-class TopicEvents(NamedTuple):
-    """Events of one topic as they were published, and their rows among the sealed ones."""
+class StreamEvents(NamedTuple):
+    """Events of one stream as they were published, and their rows among the sealed ones."""
 
     rows: Int32s
     events: pa.RecordBatch
@@ -51,10 +51,10 @@ class TopicEvents(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What could be opened of a batch: its rows, ascending, the events by topic, and the rest."""
+    """What could be opened of a batch: its rows, ascending, the events by stream, and the rest."""
 
     rows: Int32s
-    events: Mapping[str, TopicEvents]
+    events: Mapping[str, StreamEvents]
     refused: tuple[Refusal, ...]
 
 
@@ -99,16 +99,16 @@ class Opener:
                 refused.append(Refusal(row, event_id_of(event), error))
                 continue
             self._gate.remember(genuine)
-            rows, events = opened.setdefault(genuine.header.topic, ([], []))
+            rows, events = opened.setdefault(genuine.header.stream, ([], []))
             rows.append(row)
             events.append(plain)
-        by_topic = {
-            topic: TopicEvents(np.array(rows, np.int32), self._payloads[topic].together(events))
-            for topic, (rows, events) in opened.items()
+        by_stream = {
+            stream: StreamEvents(np.array(rows, np.int32), self._payloads[stream].together(events))
+            for stream, (rows, events) in opened.items()
         }
-        all_rows = [topic_events.rows for topic_events in by_topic.values()]
+        all_rows = [stream_events.rows for stream_events in by_stream.values()]
         together = np.sort(np.concatenate([np.zeros(0, np.int32), *all_rows]))
-        return Opened(together, by_topic, tuple(refused))
+        return Opened(together, by_stream, tuple(refused))
 
     def _opened(self, event: SealedRow) -> pa.RecordBatch:
         header, payload = event.header, event.payload
@@ -121,14 +121,14 @@ class Opener:
                 f"event {shown(header.event_id)} of {shown(header.publisher)}: the seal of its "
                 "payload does not fit"
             ) from None
-        return self._payloads[header.topic].read(plain)
+        return self._payloads[header.stream].read(plain)
 
     def _cipher(self, header: Header) -> AESGCM:
         """NotEntitled if the subscriber has no key of the event's epoch."""
-        named = header.topic, header.epoch, header.publisher
-        keys = self._ring.subscriber_keys(header.topic, header.epoch)
+        named = header.stream, header.epoch, header.publisher
+        keys = self._ring.subscriber_keys(header.stream, header.epoch)
         if named not in self._ciphers:
-            self._payloads[header.topic] = Payloads(keys.design)
+            self._payloads[header.stream] = Payloads(keys.design)
             secret = keys.content.sealing_key(header.publisher).secret
             self._ciphers[named] = AESGCM(secret)
         return self._ciphers[named]
@@ -152,14 +152,14 @@ class Received:
 
     rows: Int32s
     subscription_ids: pa.Array
-    events: Mapping[str, TopicEvents]
+    events: Mapping[str, StreamEvents]
     refused: tuple[Refusal, ...]
 
 
 class Inbox:
     """Where sealed events arrive: opens them, and runs the final check.
 
-    subscriptions: a table of `subscription_id`, `topic` and `where`, in plain text as they were
+    subscriptions: a table of `subscription_id`, `stream` and `where`, in plain text as they were
         before they were sealed.
     memory: as an Opener's.
     """
@@ -173,15 +173,15 @@ class Inbox:
         memory: ReplayMemory | None = None,
     ) -> None:
         self._opener = Opener(ring, directory, memory=memory)
-        if "topic" not in subscriptions.column_names:
+        if "stream" not in subscriptions.column_names:
             names = ", ".join(subscriptions.column_names)
-            raise SubscriptionTableError(f"these need a column 'topic'; they have {names}")
+            raise SubscriptionTableError(f"these need a column 'stream'; they have {names}")
         self._id_type = subscription_ids_of(subscriptions).type
         self._matchers: dict[str, Matcher] = {}
-        for topic in subscriptions["topic"].unique().to_pylist():
-            mine = subscriptions.filter(pc.equal(subscriptions["topic"], topic))
-            design = ring.subscriber_keys(topic).design
-            self._matchers[topic] = Matcher.compile(mine, design.schema, timezone=design.timezone)
+        for stream in subscriptions["stream"].unique().to_pylist():
+            mine = subscriptions.filter(pc.equal(subscriptions["stream"], stream))
+            design = ring.subscriber_keys(stream).design
+            self._matchers[stream] = Matcher.compile(mine, design.schema, timezone=design.timezone)
 
     def update(self, ring: KeyRing, directory: Directory) -> None:
         """Go on with newer keys and a newer directory."""
@@ -192,10 +192,10 @@ class Inbox:
         opened = self._opener.open(batch)
         rows = [np.zeros(0, np.int32)]
         ids = [pa.array([], self._id_type)]
-        for topic, (of_batch, events) in opened.events.items():
-            if topic not in self._matchers:
+        for stream, (of_batch, events) in opened.events.items():
+            if stream not in self._matchers:
                 continue
-            matcher = self._matchers[topic]
+            matcher = self._matchers[stream]
             matches = matcher.match(events)
             rows.append(of_batch[matches.rows])
             ids.append(matcher.subscription_ids.take(pa.array(matches.links)))

@@ -36,7 +36,7 @@ MOST_RUNS = 1 << 63
 
 
 class EventSealer:
-    """Seals the events of a publisher on one topic in one epoch.
+    """Seals the events of a publisher on one stream in one epoch.
 
     randomness: os.urandom; anything else is for tests.
     run: the number of this run; a random one, unless it is given. No two sealers may share one.
@@ -84,7 +84,7 @@ class EventSealer:
     def _next_header(self, event_id: str | int) -> Header:
         key, number = self._keys.matching, self._number
         self._number += 1
-        return Header(event_id, key.topic, key.epoch, self._keys.name, self.run, number)
+        return Header(event_id, key.stream, key.epoch, self._keys.name, self.run, number)
 
     def _sealed_payloads(
         self, rows: pa.RecordBatch, headers: list[Header], routing: list[Routing]
@@ -106,7 +106,7 @@ class SealedSubscriptions:
 
 
 class SubscriptionSealer:
-    """Seals the subscriptions of a subscriber on one topic in one epoch.
+    """Seals the subscriptions of a subscriber on one stream in one epoch.
 
     randomness: os.urandom; anything else is for tests.
     """

@@ -18,9 +18,9 @@ from caddis.cli.keys.options import (
     Folder,
     Format,
     MaybeRole,
-    MaybeTopic,
+    MaybeStream,
     NewParty,
-    NewTopic,
+    NewStream,
     OrderedTexts,
     Overlap,
     Padding,
@@ -32,9 +32,9 @@ from caddis.cli.keys.options import (
     Scheme,
     SignedBy,
     Since,
+    Stream,
+    Streams,
     TheRole,
-    Topic,
-    Topics,
     Values,
 )
 from caddis.cli.shell import options, run
@@ -48,7 +48,7 @@ app = typer.Typer(
     help="""Say who may publish and read sealed events.
 
     A key authority, which is one file, registers publishers and subscribers,
-    grants them topics, and wraps the keys of every epoch to them. Begin with
+    grants them streams, and wraps the keys of every epoch to them. Begin with
     [bold]caddis keys init[/bold]; no command prints a secret.
     """,
 )
@@ -102,14 +102,14 @@ def register(
 
 
 @app.command(
-    name="topic",
+    name="stream",
     epilog=_examples(
-        "topic homes --schema 'city STRING, price INT'",
-        "topic homes --events offers.parquet --scheme tokens",
+        "stream homes --schema 'city STRING, price INT'",
+        "stream homes --events offers.parquet --scheme tokens",
     ),
 )
-def topic(
-    name: NewTopic,
+def stream(
+    name: NewStream,
     schema: options.Schema = None,
     events: EventsLikeThese = None,
     format_: Format = None,
@@ -124,14 +124,14 @@ def topic(
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
-    """Begin a topic: which columns its events have, and how they are sealed.
+    """Begin a stream: which columns its events have, and how they are sealed.
 
     Subscribers can put all columns into their WHERE clauses. What is said here
-    holds for good; another design is another topic.
+    holds for good; another design is another stream.
     """
-    from caddis.cli.keys.topic import TopicOrder, begin_topic
+    from caddis.cli.keys.stream import StreamOrder, begin_stream
 
-    order = TopicOrder(
+    order = StreamOrder(
         name=name,
         schema=schema,
         events=events,
@@ -145,7 +145,7 @@ def topic(
         padding=padding,
         overlap=overlap,
     )
-    run(lambda _: begin_topic(authority, order), as_json=as_json)
+    run(lambda _: begin_stream(authority, order), as_json=as_json)
 
 
 @app.command(
@@ -156,19 +156,19 @@ def topic(
 )
 def grant(
     name: Party,
-    topic: Topic,
+    stream: Stream,
     role: TheRole,
     since: Since = None,
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
-    """Let a party publish or read a topic, from its present epoch on.
+    """Let a party publish or read a stream, from its present epoch on.
 
     A party may be both: grant it twice.
     """
     from caddis.cli.keys.work import grant_role
 
-    run(lambda _: grant_role(authority, name, topic, role, since), as_json=as_json)
+    run(lambda _: grant_role(authority, name, stream, role, since), as_json=as_json)
 
 
 @app.command(
@@ -182,7 +182,7 @@ def grant(
 )
 def revoke(
     name: Party,
-    topic: MaybeTopic = None,
+    stream: MaybeStream = None,
     role: MaybeRole = None,
     everywhere: Everywhere = False,
     at_once: AtOnce = False,
@@ -192,33 +192,33 @@ def revoke(
 ) -> None:
     """Take a grant back.
 
-    A publisher is refused as soon as brokers have the new directory. A topic
+    A publisher is refused as soon as brokers have the new directory. A stream
     that loses a subscriber is rotated, so that it cannot open anything of later
     epochs; what was published before, it could read and still can.
     """
     from caddis.cli.keys.work import distrust_party, revoke_grants
 
-    if everywhere == (topic is not None):
-        raise typer.BadParameter("name a topic, or say --everywhere")
+    if everywhere == (stream is not None):
+        raise typer.BadParameter("name a stream, or say --everywhere")
     if compromised:
         if not everywhere or role is not None:
-            raise typer.BadParameter("keys are compromised on all topics: say --everywhere, too")
+            raise typer.BadParameter("keys are compromised on all streams: say --everywhere, too")
         run(lambda _: distrust_party(authority, name), as_json=as_json)
         return
-    run(lambda _: revoke_grants(authority, name, topic, role, at_once), as_json=as_json)
+    run(lambda _: revoke_grants(authority, name, stream, role, at_once), as_json=as_json)
 
 
 @app.command(name="rotate", epilog=_examples("rotate homes", "rotate homes boats --at-once"))
 def rotate(
-    topics: Topics,
+    streams: Streams,
     at_once: AtOnce = False,
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
-    """Begin the next epoch of topics, with new keys."""
-    from caddis.cli.keys.work import rotate_topics
+    """Begin the next epoch of streams, with new keys."""
+    from caddis.cli.keys.work import rotate_streams
 
-    run(lambda _: rotate_topics(authority, topics, at_once), as_json=as_json)
+    run(lambda _: rotate_streams(authority, streams, at_once), as_json=as_json)
 
 
 @app.command(name="issue", epilog=_examples("issue ann bo", "issue --dir outgoing"))
@@ -244,7 +244,7 @@ def directory(
     authority: AuthorityFile = AUTHORITY,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write what brokers need: publishers' public keys and the topics' epochs.
+    """Write what brokers need: publishers' public keys and the streams' epochs.
 
     It is signed by the authority and has no secret in it.
     """

@@ -46,15 +46,15 @@ PublicIdentities = Annotated[
     ),
 ]
 
-NewTopic = Annotated[
-    str, typer.Argument(metavar="NAME", help="A name for the topic.", show_default=False)
+NewStream = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name for the stream.", show_default=False)
 ]
-Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="A topic.", show_default=False)]
-MaybeTopic = Annotated[
-    str | None, typer.Argument(metavar="[TOPIC]", help="A topic.", show_default=False)
+Stream = Annotated[str, typer.Argument(metavar="STREAM", help="A stream.", show_default=False)]
+MaybeStream = Annotated[
+    str | None, typer.Argument(metavar="[STREAM]", help="A stream.", show_default=False)
 ]
-Topics = Annotated[
-    list[str], typer.Argument(metavar="TOPIC...", help="Topics.", show_default=False)
+Streams = Annotated[
+    list[str], typer.Argument(metavar="STREAM...", help="Streams.", show_default=False)
 ]
 EventsLikeThese = Annotated[
     Path | None,
@@ -140,7 +140,7 @@ Since = Annotated[
         show_default=False,
     ),
 ]
-Everywhere = Annotated[bool, typer.Option("--everywhere", help="On all topics, in place of one.")]
+Everywhere = Annotated[bool, typer.Option("--everywhere", help="On all streams, in place of one.")]
 AtOnce = Annotated[
     bool,
     typer.Option(

@@ -85,13 +85,13 @@ def _authority(path: Path) -> ShownFile:
         for party in authority.parties.values()
     ]
     grants: list[Row] = [
-        {"topic": topic, "name": name, "role": role, "epochs": as_text(spans)}
-        for (topic, role, name), spans in sorted(authority.grants.items())
+        {"stream": stream, "name": name, "role": role, "epochs": as_text(spans)}
+        for (stream, role, name), spans in sorted(authority.grants.items())
     ]
     return ShownFile(
         f"{path} is a key authority, {authority.fingerprint}, version {authority.version}.",
         {"kind": AUTHORITY, "fingerprint": authority.fingerprint, "version": authority.version},
-        {"topics": _topics(authority.directory()), "parties": parties, "grants": grants},
+        {"streams": _streams(authority.directory()), "parties": parties, "grants": grants},
     )
 
 
@@ -100,17 +100,17 @@ def _directory(path: Path, authority: str | None = None) -> ShownFile:
     publishers: list[Row] = [
         {
             "name": entry.name,
-            "topic": topic,
+            "stream": stream,
             "epochs": as_text(spans),
             "compromised": _yes(entry.compromised),
         }
         for entry in directory.publishers.values()
-        for topic, spans in entry.grants.items()
+        for stream, spans in entry.grants.items()
     ]
     return ShownFile(
         f"{path} is a directory, version {directory.version}, signed by {directory.fingerprint}.",
         {"kind": DIRECTORY, "authority": directory.fingerprint, "version": directory.version},
-        {"topics": _topics(directory), "publishers": publishers},
+        {"streams": _streams(directory), "publishers": publishers},
     )
 
 
@@ -118,17 +118,17 @@ def _yes(fact: bool) -> str:
     return "yes" if fact else "no"
 
 
-def _topics(directory: Directory) -> list[Row]:
+def _streams(directory: Directory) -> list[Row]:
     return [
         {
-            "topic": entry.name,
+            "stream": entry.name,
             "epoch": entry.epoch,
             "accepted": as_text(spans_of(entry.accepted)),
             "bits": entry.outline.bits,
             "dimensions": entry.outline.dimensions,
             "scheme": entry.outline.scheme,
         }
-        for entry in directory.topics.values()
+        for entry in directory.streams.values()
     ]
 
 
@@ -137,11 +137,11 @@ def _bundle(path: Path, authority: str | None = None) -> ShownFile:
     signer = fingerprint(bundle.authority)
     purposes = [package.purpose for package in bundle.packages]
     rows: list[Row] = []
-    for topic in sorted({one.topic for one in purposes}):
+    for stream in sorted({one.stream for one in purposes}):
         for role in ROLES:
-            mine = [one.epoch for one in purposes if one.topic == topic and one.role == role]
+            mine = [one.epoch for one in purposes if one.stream == stream and one.role == role]
             if mine:
-                rows.append({"topic": topic, "role": role, "epochs": as_text(spans_of(mine))})
+                rows.append({"stream": stream, "role": role, "epochs": as_text(spans_of(mine))})
     return ShownFile(
         f"{path} holds keys for {bundle.recipient!r}, wrapped to it, version {bundle.version}, "
         f"signed by {signer}.",

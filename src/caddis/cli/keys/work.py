@@ -36,7 +36,7 @@ def begin(path: Path) -> KeysSaid:
         {"authority": path, "fingerprint": authority.fingerprint},
         (
             "caddis keys identity NAME        (each publisher and subscriber, for itself)",
-            command(path, "topic", "TOPIC", "--schema", "city STRING, price INT"),
+            command(path, "stream", "STREAM", "--schema", "city STRING, price INT"),
         ),
     )
 
@@ -76,30 +76,30 @@ def register_parties(path: Path, files: Sequence[Path]) -> KeysSaid:
     return KeysSaid(
         (*lines, "Compare this with what they see themselves: caddis keys show NAME.public.json"),
         {"registered": found},
-        (command(path, "grant", parties[0].name, "TOPIC", "--role", "subscriber"),),
+        (command(path, "grant", parties[0].name, "STREAM", "--role", "subscriber"),),
     )
 
 
-def grant_role(path: Path, name: str, topic: str, role: Role, since: int | None) -> KeysSaid:
-    """A party that may publish or read a topic."""
+def grant_role(path: Path, name: str, stream: str, role: Role, since: int | None) -> KeysSaid:
+    """A party that may publish or read a stream."""
     _, after = change_authority(
-        path, lambda authority: authority.grant(name, topic, role, since=since)
+        path, lambda authority: authority.grant(name, stream, role, since=since)
     )
-    epochs = as_text(after.spans(name, topic, role))
+    epochs = as_text(after.spans(name, stream, role))
     directory = [command(path, "directory")] if role == "publisher" else []
     return KeysSaid(
-        (f"{name!r} is a {role} of {topic!r} in epochs: {epochs}.",),
-        {"name": name, "topic": topic, "role": role, "epochs": epochs},
+        (f"{name!r} is a {role} of {stream!r} in epochs: {epochs}.",),
+        {"name": name, "stream": stream, "role": role, "epochs": epochs},
         (command(path, "issue", name), *directory),
     )
 
 
 def revoke_grants(
-    path: Path, name: str, topic: str | None, role: Role | None, at_once: bool
+    path: Path, name: str, stream: str | None, role: Role | None, at_once: bool
 ) -> KeysSaid:
     """A party that no longer may."""
     return _revoked(
-        path, name, lambda authority: authority.revoke(name, topic, role, at_once=at_once)
+        path, name, lambda authority: authority.revoke(name, stream, role, at_once=at_once)
     )
 
 
@@ -121,11 +121,11 @@ def _revoked(path: Path, name: str, change: Change) -> KeysSaid:
     lines = [f"{name!r} is no longer a {its_role} of {where!r}." for where, its_role, _ in taken]
     unrotated = sorted({where for where, _, _ in taken} - set(rotated))
     lines += [
-        f"It still has the matching key of {where!r}, epoch {after.topics[where].epoch}; "
+        f"It still has the matching key of {where!r}, epoch {after.streams[where].epoch}; "
         f"a rotation makes it worthless: {command(path, 'rotate', where)}"
         for where in unrotated
     ]
-    revoked = [{"topic": where, "role": its_role} for where, its_role, _ in taken]
+    revoked = [{"stream": where, "role": its_role} for where, its_role, _ in taken]
     return KeysSaid(
         (*lines, *_epoch_lines(after, rotated)),
         {"name": name, "revoked": revoked, **_epoch_facts(after, rotated)},
@@ -133,12 +133,12 @@ def _revoked(path: Path, name: str, change: Change) -> KeysSaid:
     )
 
 
-def rotate_topics(path: Path, topics: Sequence[str], at_once: bool) -> KeysSaid:
-    """Topics in their next epoch."""
+def rotate_streams(path: Path, streams: Sequence[str], at_once: bool) -> KeysSaid:
+    """Streams in their next epoch."""
 
     def change(authority: Authority) -> Authority:
-        for topic in dict.fromkeys(topics):
-            authority = authority.rotate(topic, at_once=at_once)
+        for stream in dict.fromkeys(streams):
+            authority = authority.rotate(stream, at_once=at_once)
         return authority
 
     before, after = change_authority(path, change)
@@ -192,7 +192,7 @@ def write_directory(path: Path, out: Path) -> KeysSaid:
         any(is_open(spans) for spans in entry.grants.values())
         for entry in directory.publishers.values()
     )
-    what = f"{count(publishers, 'publisher')}, {count(len(directory.topics), 'topic')}"
+    what = f"{count(publishers, 'publisher')}, {count(len(directory.streams), 'stream')}"
     return KeysSaid(
         (
             f"{out} is the directory, version {directory.version}: {what}.",
@@ -203,7 +203,7 @@ def write_directory(path: Path, out: Path) -> KeysSaid:
             "directory": out,
             "version": directory.version,
             "publishers": publishers,
-            "topics": len(directory.topics),
+            "streams": len(directory.streams),
             "authority": directory.fingerprint,
         },
     )
@@ -211,12 +211,12 @@ def write_directory(path: Path, out: Path) -> KeysSaid:
 
 def _rotated(before: Authority, after: Authority) -> list[str]:
     return sorted(
-        name for name, topic in after.topics.items() if topic.epoch != before.topics[name].epoch
+        name for name, stream in after.streams.items() if stream.epoch != before.streams[name].epoch
     )
 
 
 def _epoch_lines(authority: Authority, rotated: Sequence[str]) -> list[str]:
-    entries = authority.directory().topics
+    entries = authority.directory().streams
     return [
         f"{name!r} is in epoch {entries[name].epoch}; events of "
         + _epochs_text(entries[name].accepted)
@@ -226,25 +226,25 @@ def _epoch_lines(authority: Authority, rotated: Sequence[str]) -> list[str]:
 
 
 def _epoch_facts(authority: Authority, rotated: Sequence[str]) -> dict[str, object]:
-    entries = authority.directory().topics
-    topics = [
-        {"topic": name, "epoch": entries[name].epoch, "accepted": list(entries[name].accepted)}
+    entries = authority.directory().streams
+    streams = [
+        {"stream": name, "epoch": entries[name].epoch, "accepted": list(entries[name].accepted)}
         for name in rotated
     ]
-    return {"rotated": topics, "to_issue": _entitled(authority, rotated)}
+    return {"rotated": streams, "to_issue": _entitled(authority, rotated)}
 
 
 def _epochs_text(epochs: range) -> str:
     return f"epoch {epochs[0]}" if len(epochs) == 1 else f"epochs {epochs[0]} to {epochs[-1]}"
 
 
-def _entitled(authority: Authority, topics: Sequence[str]) -> list[str]:
-    """Who needs new keys, as these topics have a new epoch."""
+def _entitled(authority: Authority, streams: Sequence[str]) -> list[str]:
+    """Who needs new keys, as these streams have a new epoch."""
     return sorted(
         {
             name
-            for (topic, _, name), spans in authority.grants.items()
-            if topic in topics and is_open(spans)
+            for (stream, _, name), spans in authority.grants.items()
+            if stream in streams and is_open(spans)
         }
     )
 

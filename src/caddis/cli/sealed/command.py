@@ -31,7 +31,7 @@ from caddis.cli.sealed.options import (
     SealedEvents,
     SealedSubscriptions,
     SeenFile,
-    Topic,
+    Stream,
     Wishes,
 )
 from caddis.cli.shell import Job, Result, options, run
@@ -90,7 +90,7 @@ def events(
     out: OutFile,
     keys: KeyFolder = HERE,
     authority: Believed = None,
-    topic: Topic = None,
+    stream: Stream = None,
     epoch: Epoch = None,
     format_: Format = None,
     event_key: options.EventKey = "event_id",
@@ -100,8 +100,8 @@ def events(
 ) -> None:
     """Seal events, as a publisher.
 
-    Reads the columns that the topic has, and writes a Parquet file of sealed
-    events: what brokers compare, a payload that only the topic's
+    Reads the columns that the stream has, and writes a Parquet file of sealed
+    events: what brokers compare, a payload that only the stream's
     subscribers can open, and a signature. Spark is not started.
     """
 
@@ -113,7 +113,7 @@ def events(
             name,
             out,
             keys,
-            topic,
+            stream,
             epoch,
             format_,
             event_key,
@@ -133,7 +133,7 @@ def subscriptions(
     out: OutFile,
     keys: KeyFolder = HERE,
     authority: Believed = None,
-    topic: Topic = None,
+    stream: Stream = None,
     epochs: Epochs = None,
     on_invalid: OnInvalid = "raise",
     overwrite: options.Overwrite = False,
@@ -151,7 +151,7 @@ def subscriptions(
 
         wanted = tuple(epochs or ())
         order = SubscriptionOrder(
-            path, name, out, keys, topic, wanted, on_invalid, overwrite, authority
+            path, name, out, keys, stream, wanted, on_invalid, overwrite, authority
         )
         return seal_subscriptions(order, job)
 
@@ -212,7 +212,7 @@ def open_(
     directory: DirectoryFile = DIRECTORY,
     authority: Believed = None,
     seen: SeenFile = None,
-    topic: Topic = None,
+    stream: Stream = None,
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -235,7 +235,7 @@ def open_(
             matches,
             keys,
             directory,
-            topic,
+            stream,
             overwrite,
             authority,
             seen,

@@ -22,8 +22,8 @@ from caddis.cli.sealed.demo_parties import (
     PUBLISHERS,
     REVOKED,
     SCHEMA,
+    STREAM,
     SUBSCRIBERS,
-    TOPIC,
     Plain,
     Town,
     change,
@@ -76,7 +76,7 @@ def run_demo(demo: SealedDemo, job: Job, broker: Broker | None = None) -> DemoSu
         step.done = "Keys handed out, offers and wishes made up"
     with job.screen.step("Sealing in two epochs; in between one is revoked") as step:
         _publish(town, 1, quiet)
-        change(town, lambda authority: authority.revoke(REVOKED, TOPIC, "subscriber"))
+        change(town, lambda authority: authority.revoke(REVOKED, STREAM, "subscriber"))
         _publish(town, 2, quiet)
         _subscribe(town, quiet)
         step.done = f"Everything sealed; {REVOKED} was revoked before the second epoch"

@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from caddis.lab.workloads import MARKETPLACE_SCHEMA, marketplace_events, marketplace_subscriptions
-from caddis.sealed import Scheme, TopicDesign
+from caddis.sealed import Scheme, StreamDesign
 from caddis.sealed.keys import Authority, Identity, change_authority, create_authority
 
-TOPIC = "offers"
+STREAM = "offers"
 PUBLISHERS = ("quay", "market")
 SUBSCRIBERS = ("ann", "bo", "cy", "dee")
 REVOKED = "dee"
@@ -77,17 +77,17 @@ class Plain:
 
 
 def settle(town: Town, scheme: Scheme) -> None:
-    """An authority with one topic, and everybody registered and granted what they need."""
+    """An authority with one stream, and everybody registered and granted what they need."""
     for name in ("authority", "broker", *PUBLISHERS, *SUBSCRIBERS):
         (town.folder / name).mkdir(parents=True)
-    design = TopicDesign.of(TOPIC, SCHEMA, values=VALUES, scheme=scheme)
-    authority = Authority.new(os.urandom).add_topic(design, os.urandom)
+    design = StreamDesign.of(STREAM, SCHEMA, values=VALUES, scheme=scheme)
+    authority = Authority.new(os.urandom).add_stream(design, os.urandom)
     for name in (*PUBLISHERS, *SUBSCRIBERS):
         identity = Identity.new(name, os.urandom)
         identity.write(town.home(name) / f"{name}.identity.json")
         authority = authority.register(identity.public)
         authority = authority.grant(
-            name, TOPIC, "publisher" if name in PUBLISHERS else "subscriber"
+            name, STREAM, "publisher" if name in PUBLISHERS else "subscriber"
         )
     create_authority(town.authority, authority)
     issue(town, authority)

@@ -23,13 +23,15 @@ def read_ring(folder: Path, name: str, authority: str | None) -> KeyRing:
     return KeyRing.read(identity, issued, authority)
 
 
-def one_topic(ring: KeyRing, role: Role, named: str | None) -> str:
-    """The topic that is named, or the only one that there are keys of."""
-    topics = [topic for topic in ring.topics if ring.epochs(topic, role)]
-    if named is not None or len(topics) == 1:
-        return named or topics[0]
-    if not topics:
-        raise AccessError(f"{ring.name!r} is no {role} of any topic; ask the authority for a grant")
+def one_stream(ring: KeyRing, role: Role, named: str | None) -> str:
+    """The stream that is named, or the only one that there are keys of."""
+    streams = [stream for stream in ring.streams if ring.epochs(stream, role)]
+    if named is not None or len(streams) == 1:
+        return named or streams[0]
+    if not streams:
+        raise AccessError(
+            f"{ring.name!r} is no {role} of any stream; ask the authority for a grant"
+        )
     raise AccessError(
-        f"{ring.name!r} has keys of several topics; choose one with --topic: {', '.join(topics)}"
+        f"{ring.name!r} has keys of several streams; choose one with --stream: {', '.join(streams)}"
     )

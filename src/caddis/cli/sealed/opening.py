@@ -20,7 +20,7 @@ from rich.console import Console
 
 from caddis.cli.sealed.files import check_free, check_named, reason, sealed_batches, write_table
 from caddis.cli.sealed.found import found_events
-from caddis.cli.sealed.keys import one_topic, read_ring
+from caddis.cli.sealed.keys import one_stream, read_ring
 from caddis.cli.shell import Job, count, show_rows
 from caddis.errors import EventError, SubscriptionTableError
 from caddis.files import existing, read_subscriptions
@@ -30,7 +30,7 @@ from caddis.sealed.events import ReplayMemory
 from caddis.sealed.keys import Directory, locked
 
 EVENT_ID = "event_id"
-LOOKED_AT, WANTED, ELSEWHERE = "looked at", "wanted", "of other topics"
+LOOKED_AT, WANTED, ELSEWHERE = "looked at", "wanted", "of other streams"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class OpenOrder:
     matches: Path | None = None
     keys: Path = Path()
     directory: Path = Path("directory.json")
-    topic: str | None = None
+    stream: str | None = None
     overwrite: bool = False
     authority: str | None = None
     seen: Path | None = None
@@ -55,7 +55,7 @@ class OpenedSummary:
     """What reached a subscriber, and what it kept."""
 
     subscriber: str
-    topic: str
+    stream: str
     sealed: int
     """Events that were looked at: all, or those that a broker found for the subscriber."""
     opened: int
@@ -64,8 +64,8 @@ class OpenedSummary:
     """Events that some subscription wants."""
     kept: int
     """Pairs of such an event and a subscription that wants it."""
-    other_topics: int
-    """Events of other topics, which were left alone."""
+    other_streams: int
+    """Events of other streams, which were left alone."""
     out: Path
     seconds: float
     authority: str
@@ -75,13 +75,13 @@ class OpenedSummary:
         return {
             "subscriber": self.subscriber,
             "authority": self.authority,
-            "topic": self.topic,
+            "stream": self.stream,
             "sealed": self.sealed,
             "opened": self.opened,
             "refused": self.refused,
             "events": self.events,
             "kept": self.kept,
-            "other_topics": self.other_topics,
+            "other_streams": self.other_streams,
             "out": self.out,
             "seconds": round(self.seconds, 3),
         }
@@ -89,15 +89,15 @@ class OpenedSummary:
     def show(self, console: Console) -> None:
         """The closing summary."""
         rows = [
-            ("sealed events", f"{self.sealed:,}", f"for {self.subscriber}, topic {self.topic}"),
+            ("sealed events", f"{self.sealed:,}", f"for {self.subscriber}, stream {self.stream}"),
             ("keys", "", f"of authority {self.authority}"),
             ("refused", f"{sum(self.refused.values()):,}", ""),
             *((f"  {reason(kind)}", f"{some:,}", "") for kind, some in self.refused.items()),
             ("opened", f"{self.opened:,}", f"{self.opened - self.events:,} of them not wanted"),
             ("wanted", f"{self.events:,}", f"{count(self.kept, 'match', 'matches')} in {self.out}"),
         ]
-        if self.other_topics:
-            rows.append(("other topics", f"{self.other_topics:,}", "events, left alone"))
+        if self.other_streams:
+            rows.append(("other streams", f"{self.other_streams:,}", "events, left alone"))
         show_rows(console, rows)
 
 
@@ -110,7 +110,7 @@ class _Desk:
 
     subscriber: str
     authority: str
-    topic: str
+    stream: str
     inbox: Inbox
     found: pa.Array | None
 
@@ -126,13 +126,13 @@ def open_events(order: OpenOrder, job: Job) -> OpenedSummary:
     sealed, events, elsewhere = (tally.pop(name, 0) for name in (LOOKED_AT, WANTED, ELSEWHERE))
     return OpenedSummary(
         subscriber=desk.subscriber,
-        topic=desk.topic,
+        stream=desk.stream,
         sealed=sealed,
         opened=sealed - tally.total(),
         refused=dict(sorted(tally.items())),
         events=events,
         kept=len(table),
-        other_topics=elsewhere,
+        other_streams=elsewhere,
         out=order.out,
         seconds=time.monotonic() - began,
         authority=desk.authority,
@@ -144,14 +144,14 @@ def _written(order: OpenOrder, desk: _Desk, job: Job) -> tuple[pa.Table, Counter
     tally, kept = Counter[str](), []
     with job.screen.step("Opening the events") as step:
         for batch in sealed_batches(order.events):
-            of_topic = _of_topic(batch, desk.topic)
-            arrived = _found_for_me(of_topic, desk.found)
+            of_stream = _of_stream(batch, desk.stream)
+            arrived = _found_for_me(of_stream, desk.found)
             received = desk.inbox.receive(arrived)
             tally.update(type(one.error).__name__ for one in received.refused)
             tally[LOOKED_AT] += arrived.num_rows
-            tally[ELSEWHERE] += batch.num_rows - of_topic.num_rows
+            tally[ELSEWHERE] += batch.num_rows - of_stream.num_rows
             tally[WANTED] += len(np.unique(received.rows))
-            kept.append(_wanted(arrived, received, desk.topic))
+            kept.append(_wanted(arrived, received, desk.stream))
             step.tell(f"{tally[LOOKED_AT]:,} events")
         if not tally[LOOKED_AT] and desk.found:
             raise EventError(
@@ -181,22 +181,22 @@ def _desk(order: OpenOrder, memory: ReplayMemory) -> _Desk:
     existing(order.events, EventError)
     wishes = read_subscriptions(existing(order.wishes, SubscriptionTableError))
     ring = read_ring(order.keys, order.name, order.authority)
-    topic = one_topic(ring, "subscriber", order.topic)
+    stream = one_stream(ring, "subscriber", order.stream)
     directory = Directory.read(order.directory, order.authority)
-    topics = pa.array([topic] * len(wishes), pa.string())
-    inbox = Inbox(ring, directory, wishes.append_column("topic", topics), memory=memory)
+    streams = pa.array([stream] * len(wishes), pa.string())
+    inbox = Inbox(ring, directory, wishes.append_column("stream", streams), memory=memory)
     found = None if order.matches is None else found_events(order.matches, wishes)
-    return _Desk(ring.name, ring.fingerprint, topic, inbox, found)
+    return _Desk(ring.name, ring.fingerprint, stream, inbox, found)
 
 
-def _of_topic(batch: pa.RecordBatch, topic: str) -> pa.RecordBatch:
-    """The sealed events of a topic, and those without any, which will be refused."""
-    if not {"topic", "event_id"} <= set(batch.schema.names):
+def _of_stream(batch: pa.RecordBatch, stream: str) -> pa.RecordBatch:
+    """The sealed events of a stream, and those without any, which will be refused."""
+    if not {"stream", "event_id"} <= set(batch.schema.names):
         raise EventError(f"these events are not sealed; they have {', '.join(batch.schema.names)}")
-    topics = batch.column("topic")
-    if not is_text(topics.type):
-        raise EventError(f"the column 'topic' of sealed events cannot be {topics.type}")
-    return batch.filter(pc.fill_null(pc.equal(topics, topic), True))
+    streams = batch.column("stream")
+    if not is_text(streams.type):
+        raise EventError(f"the column 'stream' of sealed events cannot be {streams.type}")
+    return batch.filter(pc.fill_null(pc.equal(streams, stream), True))
 
 
 def _found_for_me(batch: pa.RecordBatch, found: pa.Array | None) -> pa.RecordBatch:
@@ -207,11 +207,11 @@ def _found_for_me(batch: pa.RecordBatch, found: pa.Array | None) -> pa.RecordBat
     return batch.filter(pc.or_(pc.is_null(ids), pc.is_in(ids.cast(pa.string()), found)))
 
 
-def _wanted(arrived: pa.RecordBatch, received: Received, topic: str) -> pa.Table | None:
+def _wanted(arrived: pa.RecordBatch, received: Received, stream: str) -> pa.Table | None:
     """A row for each event and subscription that wants it; None if nothing could be opened."""
-    if topic not in received.events:
+    if stream not in received.events:
         return None
-    rows, events = received.events[topic]
+    rows, events = received.events[stream]
     places = pa.array(np.searchsorted(rows, received.rows))
     columns = {
         "subscription_id": received.subscription_ids,

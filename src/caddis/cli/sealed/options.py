@@ -32,7 +32,7 @@ DirectoryFile = Annotated[
     typer.Option(
         "--directory",
         metavar="FILE",
-        help="The authority's directory: who may publish what, and the topics' epochs. It has no "
+        help="The authority's directory: who may publish what, and the streams' epochs. It has no "
         "secret in it.",
         rich_help_panel=KEYS,
     ),
@@ -60,11 +60,11 @@ SeenFile = Annotated[
         show_default=False,
     ),
 ]
-Topic = Annotated[
+Stream = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The topic; not needed if there are keys of one alone.",
+        help="The stream; not needed if there are keys of one alone.",
         show_default=False,
     ),
 ]

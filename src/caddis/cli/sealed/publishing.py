@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from caddis.cli.sealed.files import check_free, check_parquet_named, new_file
-from caddis.cli.sealed.keys import one_topic, read_ring
+from caddis.cli.sealed.keys import one_stream, read_ring
 from caddis.cli.shell import Job, count, rate, show_rows
 from caddis.errors import EventError
 from caddis.files import FileFormat, event_batches, existing, format_of, schema_of
-from caddis.sealed import EventSealer, TopicDesign
+from caddis.sealed import EventSealer, StreamDesign
 from caddis.sealed.keys import PublisherKeys
 
 
@@ -29,7 +29,7 @@ class EventOrder:
     name: str
     out: Path
     keys: Path = Path()
-    topic: str | None = None
+    stream: str | None = None
     epoch: int | None = None
     format: FileFormat | None = None
     event_key: str = "event_id"
@@ -43,7 +43,7 @@ class SealedEventsSummary:
     """What was sealed, and how large it became."""
 
     publisher: str
-    topic: str
+    stream: str
     epoch: int
     events: int
     columns: int
@@ -58,7 +58,7 @@ class SealedEventsSummary:
         return {
             "publisher": self.publisher,
             "authority": self.authority,
-            "topic": self.topic,
+            "stream": self.stream,
             "epoch": self.epoch,
             "events": self.events,
             "missing": self.missing,
@@ -74,7 +74,7 @@ class SealedEventsSummary:
             f"null, as there is no such column: {', '.join(self.missing)}" if self.missing else ""
         )
         rows = [
-            ("topic", self.topic, f"epoch {self.epoch}, published by {self.publisher}"),
+            ("stream", self.stream, f"epoch {self.epoch}, published by {self.publisher}"),
             ("keys", "", f"of authority {self.authority}"),
             ("sealed events", f"{self.events:,}", size),
             ("columns", f"{self.columns:,}", missing),
@@ -90,7 +90,7 @@ def seal_events(order: EventOrder, job: Job) -> SealedEventsSummary:
     check_parquet_named(order.out)
     format_ = order.format or format_of(existing(order.events, EventError), EventError)
     ring = read_ring(order.keys, order.name, order.authority)
-    keys = ring.publisher_keys(one_topic(ring, "publisher", order.topic), order.epoch)
+    keys = ring.publisher_keys(one_stream(ring, "publisher", order.stream), order.epoch)
     found = schema_of(order.events, format_, keys.design.timezone)
     schema = columns_to_read(keys.design, found, order.event_key)
     batches = event_batches(order.events, format_, schema, keys.design.timezone)
@@ -102,7 +102,7 @@ def seal_events(order: EventOrder, job: Job) -> SealedEventsSummary:
         step.done = f"{count(events, 'event')} sealed"
     return SealedEventsSummary(
         publisher=ring.name,
-        topic=keys.design.topic,
+        stream=keys.design.stream,
         epoch=keys.matching.epoch,
         events=events,
         columns=len(keys.design.schema),
@@ -114,8 +114,8 @@ def seal_events(order: EventOrder, job: Job) -> SealedEventsSummary:
     )
 
 
-def columns_to_read(design: TopicDesign, found: pa.Schema, event_key: str) -> pa.Schema:
-    """The topic's columns, and the key if it is none of them; refuses what would be lost."""
+def columns_to_read(design: StreamDesign, found: pa.Schema, event_key: str) -> pa.Schema:
+    """The stream's columns, and the key if it is none of them; refuses what would be lost."""
     if event_key not in found.names:
         names = ", ".join(found.names)
         raise EventError(f"events have no column {event_key!r} for their key; they have {names}")
@@ -123,7 +123,7 @@ def columns_to_read(design: TopicDesign, found: pa.Schema, event_key: str) -> pa
     lost = [name for name in found.names if name not in (*theirs, event_key)]
     if lost:
         raise EventError(
-            f"the topic {design.topic!r} has no column {lost[0]!r}, so it would be lost; it has "
+            f"the stream {design.stream!r} has no column {lost[0]!r}, so it would be lost; it has "
             f"{', '.join(theirs)}"
         )
     if event_key in theirs:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from caddis.cli.sealed.files import check_free, check_named, write_table
-from caddis.cli.sealed.keys import one_topic, read_ring
+from caddis.cli.sealed.keys import one_stream, read_ring
 from caddis.cli.shell import Job, count, show_rows
 from caddis.errors import SubscriptionError, SubscriptionTableError
 from caddis.files import existing, read_subscriptions
@@ -26,7 +26,7 @@ from caddis.sealed.keys import KeyRing
 
 EPOCHS = 2
 """How many of the newest epochs subscriptions are sealed for, if nothing else is said: so they
-match what is on its way while a topic is rotated."""
+match what is on its way while a stream is rotated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class SubscriptionOrder:
     name: str
     out: Path
     keys: Path = Path()
-    topic: str | None = None
+    stream: str | None = None
     epochs: tuple[int, ...] = ()
     on_invalid: Literal["raise", "report"] = "raise"
     overwrite: bool = False
@@ -49,7 +49,7 @@ class SealedSubscriptionsSummary:
     """What was sealed, and what could not be."""
 
     subscriber: str
-    topic: str
+    stream: str
     epochs: tuple[int, ...]
     subscriptions: int
     invalid: tuple[SubscriptionError, ...]
@@ -63,7 +63,7 @@ class SealedSubscriptionsSummary:
         return {
             "subscriber": self.subscriber,
             "authority": self.authority,
-            "topic": self.topic,
+            "stream": self.stream,
             "epochs": self.epochs,
             "subscriptions": self.subscriptions,
             "invalid": [
@@ -80,7 +80,7 @@ class SealedSubscriptionsSummary:
         epochs = ", ".join(map(str, self.epochs))
         size = f"{self.bytes / max(1, self.subscriptions):,.0f} bytes each, in {self.out}"
         rows = [
-            ("topic", self.topic, f"epoch {epochs}, subscriber {self.subscriber}"),
+            ("stream", self.stream, f"epoch {epochs}, subscriber {self.subscriber}"),
             ("keys", "", f"of authority {self.authority}"),
             ("sealed subscriptions", f"{self.subscriptions:,}", size),
         ]
@@ -98,15 +98,15 @@ def seal_subscriptions(order: SubscriptionOrder, job: Job) -> SealedSubscription
     check_named(order.out)
     plain = read_subscriptions(existing(order.subscriptions, SubscriptionTableError))
     ring = read_ring(order.keys, order.name, order.authority)
-    topic = one_topic(ring, "subscriber", order.topic)
-    epochs = order.epochs or ring.epochs(topic, "subscriber")[-EPOCHS:]
+    stream = one_stream(ring, "subscriber", order.stream)
+    epochs = order.epochs or ring.epochs(stream, "subscriber")[-EPOCHS:]
     with job.screen.step(f"Sealing {count(len(plain), 'subscription')}") as step:
-        sealed, invalid = _sealed(ring, topic, epochs, plain, order.on_invalid)
+        sealed, invalid = _sealed(ring, stream, epochs, plain, order.on_invalid)
         write_table(sealed, order.out)
         step.done = f"{count(len(sealed), 'subscription')} sealed"
     return SealedSubscriptionsSummary(
         subscriber=ring.name,
-        topic=topic,
+        stream=stream,
         epochs=tuple(sorted(set(epochs))),
         subscriptions=len(sealed),
         invalid=invalid,
@@ -119,14 +119,14 @@ def seal_subscriptions(order: SubscriptionOrder, job: Job) -> SealedSubscription
 
 def _sealed(
     ring: KeyRing,
-    topic: str,
+    stream: str,
     epochs: tuple[int, ...],
     plain: pa.Table,
     on_invalid: Literal["raise", "report"],
 ) -> tuple[pa.Table, tuple[SubscriptionError, ...]]:
     """For all epochs together, as texts; a design is the same in all, and so is what is invalid."""
     parts = [
-        SubscriptionSealer(ring.subscriber_keys(topic, epoch), randomness=os.urandom).seal(
+        SubscriptionSealer(ring.subscriber_keys(stream, epoch), randomness=os.urandom).seal(
             plain, on_invalid=on_invalid
         )
         for epoch in sorted(set(epochs))

@@ -4,7 +4,12 @@ from caddis.lab.bloom_prefiltering.counts import measure_tests
 from caddis.lab.bloom_prefiltering.figures import SHEETS, figures_named
 from caddis.lab.bloom_prefiltering.kinds import Experiment, is_timed, plan
 from caddis.lab.bloom_prefiltering.runs import TABLE, Case, Conditions, Draw, Scale, Setup
-from caddis.lab.bloom_prefiltering.sealed import SealedTopic, batch_of, measure_aspe, measure_tokens
+from caddis.lab.bloom_prefiltering.sealed import (
+    SealedStream,
+    batch_of,
+    measure_aspe,
+    measure_tokens,
+)
 from caddis.lab.bloom_prefiltering.times import measure_times
 
 __all__ = [
@@ -15,7 +20,7 @@ __all__ = [
     "Draw",
     "Experiment",
     "Scale",
-    "SealedTopic",
+    "SealedStream",
     "Setup",
     "batch_of",
     "figures_named",

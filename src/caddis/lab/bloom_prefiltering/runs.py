@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.errors import ConfidentialError
-from caddis.lab.bloom_prefiltering.workload import RATE, TOPIC, HashedWords
+from caddis.lab.bloom_prefiltering.workload import RATE, STREAM, HashedWords
 from caddis.lab.figures import Run, RunTable
 from caddis.sealed.keys import MatchingKey
 
@@ -133,9 +133,9 @@ class Draw(NamedTuple):
         return self.subscriptions_seed + 1
 
     def key(self, epoch: int = 1) -> MatchingKey:
-        """Of the topic that is sealed."""
+        """Of the stream that is sealed."""
         secret = np.random.default_rng([self.seed, self.repeat]).bytes(32)
-        return MatchingKey.of(secret, TOPIC, epoch)
+        return MatchingKey.of(secret, STREAM, epoch)
 
     def words(self) -> HashedWords:
         """Hashed with that key."""

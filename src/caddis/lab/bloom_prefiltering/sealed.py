@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from caddis.errors import ConfidentialError
 from caddis.lab.bloom_prefiltering.runs import Case, Draw, Setup
-from caddis.lab.bloom_prefiltering.workload import RATE, SCHEMA, TOPIC, VALUES
+from caddis.lab.bloom_prefiltering.workload import RATE, SCHEMA, STREAM, VALUES
 from caddis.lab.figures import Measured
 from caddis.lab.workloads import ZIPF_SCHEMA, zipf_events, zipf_subscriptions
 from caddis.matching import Matcher
-from caddis.sealed import EventSealer, Scheme, SubscriptionSealer, TopicDesign
+from caddis.sealed import EventSealer, Scheme, StreamDesign, SubscriptionSealer
 from caddis.sealed.events import Gate, NoMemory
 from caddis.sealed.keys import Authority, Directory, Identity, KeyRing, Randomness
 from caddis.sealed.matcher import SealedMatcher, Sifting
@@ -37,34 +37,34 @@ WAYS: tuple[tuple[str, Sifting, int], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class SealedTopic:
-    """A topic that one party publishes and subscribes to."""
+class SealedStream:
+    """A stream that one party publishes and subscribes to."""
 
     ring: KeyRing
     directory: Directory
     randomness: Randomness
 
     @classmethod
-    def of(cls, scheme: Scheme, randomness: Randomness, rate: float = RATE) -> SealedTopic:
+    def of(cls, scheme: Scheme, randomness: Randomness, rate: float = RATE) -> SealedStream:
         """Of this workload's columns."""
-        design = TopicDesign.of(TOPIC, SCHEMA, rate=rate, values=VALUES, scheme=scheme)
+        design = StreamDesign.of(STREAM, SCHEMA, rate=rate, values=VALUES, scheme=scheme)
         party = Identity.new("lab", randomness)
         authority = Authority.new(randomness).register(party.public)
-        authority = authority.add_topic(design, randomness)
+        authority = authority.add_stream(design, randomness)
         for role in ("publisher", "subscriber"):
-            authority = authority.grant(party.name, TOPIC, role)
+            authority = authority.grant(party.name, STREAM, role)
         ring = KeyRing.open(party, authority.issue(party.name))
         return cls(ring, authority.directory(), randomness)
 
     def subscriptions(self, plain: pa.Table) -> pa.Table:
         """Sealed, some at a time, which takes less memory."""
-        sealer = SubscriptionSealer(self.ring.subscriber_keys(TOPIC), randomness=self.randomness)
+        sealer = SubscriptionSealer(self.ring.subscriber_keys(STREAM), randomness=self.randomness)
         firsts = range(0, len(plain), AT_A_TIME)
         return pa.concat_tables([sealer.seal(plain.slice(at, AT_A_TIME)).table for at in firsts])
 
     def events(self, plain: pa.RecordBatch) -> pa.RecordBatch:
         """Sealed."""
-        keys = self.ring.publisher_keys(TOPIC)
+        keys = self.ring.publisher_keys(STREAM)
         return EventSealer(keys, randomness=self.randomness).seal(plain)
 
 
@@ -80,10 +80,10 @@ def measure_tokens(setup: Setup, case: Case) -> Measured:
 
 def _measured(scheme: Scheme, setup: Setup, case: Case) -> Measured:
     most = min(EVENTS, setup.batch)
-    topic = SealedTopic.of(scheme, _randomness(case.draw), setup.conditions.rate)
+    stream = SealedStream.of(scheme, _randomness(case.draw), setup.conditions.rate)
     plain = zipf_subscriptions(int(case.x), case.draw.subscriptions_seed)
     events = batch_of(most + SAMPLE, case.draw.events_seed)
-    sealed, subscriptions = topic.events(events), topic.subscriptions(plain)
+    sealed, subscriptions = stream.events(events), stream.subscriptions(plain)
     sample, batch = sealed.slice(most), sealed.slice(0, most)
     known = Matcher.compile(plain, ZIPF_SCHEMA, sample=events.slice(most))
 
@@ -97,7 +97,7 @@ def _measured(scheme: Scheme, setup: Setup, case: Case) -> Measured:
         found[name] = timed(matcher.match, batch, min(most, at_most))
         report = matcher.match(batch.slice(0, CHECKED)).report
         found[f"{name}_tests"] = report.tests / CHECKED
-    gate = Gate(topic.directory, memory=NoMemory())
+    gate = Gate(stream.directory, memory=NoMemory())
     matcher = SealedMatcher.compile(subscriptions, sample=sample, gate=gate)
     checked = timed(matcher.match, batch, most)
     return found | {"checked": checked, "found": report.matches / CHECKED}

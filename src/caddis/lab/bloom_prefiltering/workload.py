@@ -38,7 +38,7 @@ from caddis.sealed.keys import KeyedHashing, places_of
 from caddis.sealed.prefilter import filters_from
 from caddis.sealed.values import canonical
 
-TOPIC = "zipf"
+STREAM = "zipf"
 SCHEMA = pa.schema(list(ZIPF_SCHEMA)[1:])
 """Of what is sealed: all but the events' ids."""
 VALUES = 20
@@ -73,7 +73,7 @@ class Elements:
 
 
 def size_of(presence: bool, rate: float = RATE) -> tuple[int, int]:
-    """The bits and hashes with which a topic of this workload is sealed."""
+    """The bits and hashes with which a stream of this workload is sealed."""
     return filter_size(VALUES * (1 + presence), rate)
 
 
@@ -92,7 +92,7 @@ class HashedWords:
 
     @classmethod
     def of(cls, hashing: KeyedHashing) -> HashedWords:
-        """With the key of a topic and epoch."""
+        """With the key of a stream and epoch."""
         words = [word.encode() for word in WORDS]
         parts = [hashing.values((name,), words) for name in CATEGORICAL]
         presence = [hashing.presence((name,)) for name in ATTRIBUTES]

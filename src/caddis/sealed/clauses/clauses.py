@@ -35,7 +35,7 @@ from caddis.language import (
     Predicate,
     ValueSet,
 )
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 
 MOST_CLAUSES = 64
 """A plain clause becomes at most so many; else its longest list of values is not tested."""
@@ -95,13 +95,13 @@ class SealableClauses:
     """By subscription without clauses here: what it calls, as no model can read what is sealed."""
 
 
-def sealable(table: ClauseTable, design: TopicDesign) -> SealableClauses:
-    """What may be tested of clauses on the events of a topic.
+def sealable(table: ClauseTable, design: StreamDesign) -> SealableClauses:
+    """What may be tested of clauses on the events of a stream.
 
     >>> from caddis.language import parse_all
     >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
     >>> table = parse_all(["city IN ('Cork', 'Galway') AND price < 200"], schema)
-    >>> clauses = sealable(table, TopicDesign.of("homes", schema))
+    >>> clauses = sealable(table, StreamDesign.of("homes", schema))
     >>> clauses.owner.tolist(), clauses.bounds
     ([0, 0], [Bound(column=1, key=199, is_lower=False)])
     """
@@ -145,7 +145,7 @@ NOTHING_ASKED = _Asked()
 class _Reader:
     """Looks at one predicate after another, and numbers what they ask for."""
 
-    def __init__(self, design: TopicDesign) -> None:
+    def __init__(self, design: StreamDesign) -> None:
         self.design = design
         self.sealed = design.columns
         self.places = {one.column: place for place, one in enumerate(self.sealed)}

@@ -13,7 +13,7 @@ import numpy as np
 from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words
 from caddis.sealed.clauses.clauses import Bound, Element, Lists, SealableClauses
 from caddis.sealed.clauses.subscriptions import ClauseBlock
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys import DIGEST_BYTES, MatchingKey, Randomness, cells_of, tokens_of
 from caddis.sealed.values import (
     Coordinates,
@@ -27,9 +27,9 @@ from caddis.sealed.values import (
 
 
 class ClauseSealing:
-    """Seals clauses for a topic in an epoch."""
+    """Seals clauses for a stream in an epoch."""
 
-    def __init__(self, key: MatchingKey, design: TopicDesign) -> None:
+    def __init__(self, key: MatchingKey, design: StreamDesign) -> None:
         self._key = key
         self._design = design
         self._columns = design.columns
@@ -49,7 +49,7 @@ class ClauseSealing:
         token_starts, tokens = self._tokens(owners, members, digests, count)
         vector_starts, vectors = self._vectors(clauses, place_of, cells_of(digests), randomness)
         return ClauseBlock(
-            self._key.topic,
+            self._key.stream,
             self._key.epoch,
             clauses.owner[order],
             filters_of(elements, count, self._design),

@@ -1,7 +1,7 @@
 """The bytes of sealed subscriptions: what subscribers hand to brokers.
 
-A subscription has a part for each topic and epoch that it is sealed for, so that it goes on to
-match while a topic moves from one epoch to the next. All numbers begin with their lowest byte.
+A subscription has a part for each stream and epoch that it is sealed for, so that it goes on to
+match while a stream moves from one epoch to the next. All numbers begin with their lowest byte.
 
     version   1 byte
     parts     1 to 256, one after another, each behind its size, 4 bytes
@@ -9,7 +9,7 @@ match while a topic moves from one epoch to the next. All numbers begin with the
     epoch     8 bytes            counts    by clause: its tokens, 2 bytes, and its vectors, 2 bytes
     words     4, of a filter     filters   by clause, 8 bytes a word
     dimensions, clauses  4 each  tokens    by clause, ascending, 8 bytes each
-    topic     4 and UTF-8        vectors   by clause, 8 bytes a dimension
+    stream     4 and UTF-8        vectors   by clause, 8 bytes a dimension
 
 For files and messages that hold texts the same bytes are written as `sealed:` and base64.
 """
@@ -44,9 +44,9 @@ from caddis.sealed.clauses.unpack_kernels import (
     NO_VERSION,
     ROW,
     SOUND,
+    STREAM,
+    STREAM_END,
     TOKENS,
-    TOPIC,
-    TOPIC_END,
     UNSORTED,
     VECTORS,
     VERSION,
@@ -56,7 +56,7 @@ from caddis.sealed.clauses.unpack_kernels import (
 TEXT_PREFIX = "sealed:"
 MOST_OF_A_CLAUSE = (1 << 16) - 1
 
-IS_NULL, PLAIN_TEXT, BAD_BASE64, BAD_TOPIC = range(MANY_PARTS + 1, MANY_PARTS + 5)
+IS_NULL, PLAIN_TEXT, BAD_BASE64, BAD_STREAM = range(MANY_PARTS + 1, MANY_PARTS + 5)
 PROBLEMS = {
     NO_VERSION: f"this is no sealed subscription of version {VERSION}",
     CUT_OFF: "a part of the sealed subscription is cut off",
@@ -68,19 +68,19 @@ PROBLEMS = {
     IS_NULL: "the sealed subscription is null",
     PLAIN_TEXT: f"this subscription is not sealed; sealed texts begin with {TEXT_PREFIX!r}",
     BAD_BASE64: f"what follows {TEXT_PREFIX!r} is not base64",
-    BAD_TOPIC: "the topic of the sealed subscription is no text",
+    BAD_STREAM: "the stream of the sealed subscription is no text",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ClauseBlock:
-    """Sealed clauses of one topic and epoch; clause c is of subscription `owner[c]`.
+    """Sealed clauses of one stream and epoch; clause c is of subscription `owner[c]`.
 
     Its filter is row c of `filters`, its tokens are tokens[token_starts[c]:token_starts[c + 1]],
     ascending, and its vectors the rows of `vectors` likewise.
     """
 
-    topic: str
+    stream: str
     epoch: int
     owner: Int32s
     filters: Words
@@ -100,7 +100,7 @@ def pack(block: ClauseBlock, rows: int) -> list[bytes]:
     counts = np.column_stack([np.diff(block.token_starts), np.diff(block.vector_starts)])
     if counts.max(initial=0) > MOST_OF_A_CLAUSE:
         raise ConfidentialError(f"a sealed clause has at most {MOST_OF_A_CLAUSE:,} tokens")
-    topic = block.topic.encode()
+    stream = block.stream.encode()
     sizes = block.filters.shape[1], block.vectors.shape[1]
     arrays = [counts.astype("<u2"), block.filters.astype("<u8", copy=False)]
     arrays += [block.tokens.astype("<u8", copy=False), block.vectors.astype("<f8", copy=False)]
@@ -110,7 +110,7 @@ def pack(block: ClauseBlock, rows: int) -> list[bytes]:
     packed = []
     for row in range(rows):
         of_clauses = ends[0][row + 1] - ends[0][row]
-        head = struct.pack("<qIIII", block.epoch, *sizes, of_clauses, len(topic)) + topic
+        head = struct.pack("<qIIII", block.epoch, *sizes, of_clauses, len(stream)) + stream
         body = [
             array[end[row] : end[row + 1]].tobytes()
             for array, end in zip(arrays, ends, strict=True)
@@ -121,7 +121,7 @@ def pack(block: ClauseBlock, rows: int) -> list[bytes]:
 
 
 def join(blobs: Iterable[bytes]) -> bytes:
-    """One subscription of several that are sealed for other topics or epochs.
+    """One subscription of several that are sealed for other streams or epochs.
 
     It matches what any of them does.
     """
@@ -149,7 +149,7 @@ def from_text(text: str) -> bytes:
 
 
 def unpack_all(wheres: pa.ChunkedArray | pa.Array) -> tuple[list[ClauseBlock], dict[int, str]]:
-    """The clauses of sealed subscriptions, in blocks of the same topic, epoch and sizes.
+    """The clauses of sealed subscriptions, in blocks of the same stream, epoch and sizes.
 
     Also what is wrong with some, by row; those have no clauses. wheres: bytes, or texts of
     `as_text`. Owners ascend in each block.
@@ -161,38 +161,38 @@ def unpack_all(wheres: pa.ChunkedArray | pa.Array) -> tuple[list[ClauseBlock], d
     kernels.read_parts(data, starts, problems, parts)
     groups = _grouped(data, parts, problems)
     blocks = []
-    for (topic, epoch, words, dimensions), numbers in groups.items():
+    for (stream, epoch, words, dimensions), numbers in groups.items():
         mine = parts[numbers]
         mine = mine[problems[mine[:, ROW]] == SOUND]
         if len(mine):
-            blocks.append(_block(data, mine, topic, epoch, words, dimensions))
+            blocks.append(_block(data, mine, stream, epoch, words, dimensions))
     wrong = np.flatnonzero(problems)
     return blocks, {int(row): PROBLEMS[int(problems[row])] for row in wrong}
 
 
 Sizes = tuple[str, int, int, int]
-"""Topic, epoch, words of a filter and dimensions of a vector."""
+"""Stream, epoch, words of a filter and dimensions of a vector."""
 
 
 def _grouped(data: Bytes, parts: Int64s, problems: Bytes) -> dict[Sizes, list[int]]:
-    """The numbers of the parts of each topic, epoch and sizes."""
+    """The numbers of the parts of each stream, epoch and sizes."""
     names: dict[bytes, str] = {}
     groups: dict[Sizes, list[int]] = {}
-    fields = parts[:, [ROW, TOPIC, TOPIC_END, EPOCH, WORDS, DIMENSIONS]].tolist()
+    fields = parts[:, [ROW, STREAM, STREAM_END, EPOCH, WORDS, DIMENSIONS]].tolist()
     for number, (row, start, end, epoch, words, dimensions) in enumerate(fields):
         encoded = data[start:end].tobytes()
         if encoded not in names:
             try:
                 names[encoded] = encoded.decode()
             except UnicodeDecodeError:
-                problems[row] = BAD_TOPIC
+                problems[row] = BAD_STREAM
                 continue
         groups.setdefault((names[encoded], epoch, words, dimensions), []).append(number)
     return groups
 
 
 def _block(
-    data: Bytes, parts: Int64s, topic: str, epoch: int, words: int, dimensions: int
+    data: Bytes, parts: Int64s, stream: str, epoch: int, words: int, dimensions: int
 ) -> ClauseBlock:
     clauses, tokens, vectors = parts[:, [CLAUSES, TOKENS, VECTORS]].sum(axis=0).tolist()
     counts = np.empty((clauses, 2), np.int64)
@@ -204,7 +204,7 @@ def _block(
     starts = np.zeros((2, clauses + 1), np.int64)
     np.cumsum(counts.T, axis=1, out=starts[:, 1:])
     owner = np.repeat(parts[:, ROW], parts[:, CLAUSES]).astype(np.int32)
-    return ClauseBlock(topic, epoch, owner, filters, starts[0], all_tokens, starts[1], all_vectors)
+    return ClauseBlock(stream, epoch, owner, filters, starts[0], all_tokens, starts[1], all_vectors)
 
 
 def _bytes_of(array: Words | Floats) -> Bytes:

@@ -23,8 +23,8 @@ SOUND, NO_VERSION, CUT_OFF, NO_PART, MISFIT, NO_NUMBER, UNSORTED, MANY_PARTS = r
 """What is wrong with a subscription, if anything."""
 
 FIELDS = 10
-ROW, TOPIC, TOPIC_END, EPOCH, WORDS, DIMENSIONS, CLAUSES, TOKENS, VECTORS, BODY = range(FIELDS)
-"""What is known of a part. TOPIC and BODY, the begin of its counts, are places in the bytes."""
+ROW, STREAM, STREAM_END, EPOCH, WORDS, DIMENSIONS, CLAUSES, TOKENS, VECTORS, BODY = range(FIELDS)
+"""What is known of a part. STREAM and BODY, the begin of its counts, are places in the bytes."""
 
 
 @njit(cache=True)
@@ -45,11 +45,11 @@ def read_part(data: Bytes, at: int, end: int, part: Int64s) -> int:
     part[WORDS] = whole(data, at + 8, 4)
     part[DIMENSIONS] = whole(data, at + 12, 4)
     part[CLAUSES] = whole(data, at + 16, 4)
-    topic = whole(data, at + 20, 4)
-    part[TOPIC] = at + HEAD_BYTES
-    part[TOPIC_END] = part[TOPIC] + topic
-    part[BODY] = part[TOPIC_END]
-    if part[TOPIC_END] > end or COUNT_BYTES * part[CLAUSES] > end - part[BODY]:
+    stream = whole(data, at + 20, 4)
+    part[STREAM] = at + HEAD_BYTES
+    part[STREAM_END] = part[STREAM] + stream
+    part[BODY] = part[STREAM_END]
+    if part[STREAM_END] > end or COUNT_BYTES * part[CLAUSES] > end - part[BODY]:
         return CUT_OFF
     if not (0 < part[WORDS] <= MOST_WORDS and 0 < part[DIMENSIONS] <= MOST_DIMENSIONS):
         return MISFIT

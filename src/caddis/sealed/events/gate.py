@@ -3,8 +3,8 @@
 Every event is looked at by itself, in this order, and refused at the first thing that is wrong:
 
     its parts         all there, of the right length, numbers finite      TruncatedEvent
-    its publisher     registered, granted this topic now, its keys safe   UnknownPublisher
-    its epoch         the topic's present one, or one that overlaps it    WrongEpoch
+    its publisher     registered, granted this stream now, its keys safe   UnknownPublisher
+    its epoch         the stream's present one, or one that overlaps it    WrongEpoch
     its signature     by the publisher, over all of the event             TamperedEvent
     its number        not seen before in this run of the publisher        ReplayedEvent
 
@@ -34,7 +34,7 @@ from caddis.errors import (
     UnknownPublisher,
     WrongEpoch,
 )
-from caddis.sealed.events.replays import ReplayMemory, Stream
+from caddis.sealed.events.replays import ReplayMemory, Series
 from caddis.sealed.events.wire import (
     NUMBER_BYTES,
     Header,
@@ -137,21 +137,21 @@ class Gate:
     def remember(self, event: SealedRow) -> None:
         """Refuse this one from now on."""
         header = event.header
-        self._memory.add(_stream(header), header.run, header.number)
+        self._memory.add(_series_of(header), header.run, header.number)
 
     def _check_length(self, event: SealedRow) -> None:
-        topic = self._directory.topics.get(event.header.topic)
-        if topic is None:
+        stream = self._directory.streams.get(event.header.stream)
+        if stream is None:
             return
-        size = NUMBER_BYTES * topic.outline.dimensions
+        size = NUMBER_BYTES * stream.outline.dimensions
         if len(event.routing[2]) != size:
             raise TruncatedEvent(
                 f"{_named(event.header)}: its point has {len(event.routing[2])} bytes; those of "
-                f"{topic.name!r} have {size}"
+                f"{stream.name!r} have {size}"
             )
 
     def _check_publisher(self, header: Header) -> None:
-        directory, name, topic = self._directory, header.publisher, header.topic
+        directory, name, stream = self._directory, header.publisher, header.stream
         if name not in directory.publishers:
             raise UnknownPublisher(f"{_named(header)}: this publisher is not registered")
         if directory.publishers[name].compromised:
@@ -159,27 +159,27 @@ class Gate:
                 f"{_named(header)}: others have the keys of this publisher, too; nothing that was "
                 "signed with them is believed"
             )
-        if topic not in directory.topics:
-            raise UnknownPublisher(f"{_named(header)}: there is no topic {shown(topic)}")
-        if not (self._past or directory.may_publish(name, topic)):
-            grants = directory.grants(name, topic)
+        if stream not in directory.streams:
+            raise UnknownPublisher(f"{_named(header)}: there is no stream {shown(stream)}")
+        if not (self._past or directory.may_publish(name, stream)):
+            grants = directory.grants(name, stream)
             past = f"; it could in epochs {as_text(grants)}" if grants else ""
-            raise UnknownPublisher(f"{_named(header)} may not publish on {shown(topic)}{past}")
+            raise UnknownPublisher(f"{_named(header)} may not publish on {shown(stream)}{past}")
 
     def _check_epoch(self, header: Header) -> None:
-        topic = self._directory.topics[header.topic]
-        oldest = FIRST_EPOCH if self._past else topic.accepted_from
-        if not oldest <= header.epoch <= topic.epoch:
+        stream = self._directory.streams[header.stream]
+        oldest = FIRST_EPOCH if self._past else stream.accepted_from
+        if not oldest <= header.epoch <= stream.epoch:
             state = "is over" if header.epoch < oldest else "has not begun"
-            accepted = as_text([Span(oldest, topic.epoch)])
+            accepted = as_text([Span(oldest, stream.epoch)])
             raise WrongEpoch(
-                f"{_named(header)}: epoch {header.epoch} of {topic.name!r} {state}; accepted "
+                f"{_named(header)}: epoch {header.epoch} of {stream.name!r} {state}; accepted "
                 f"now: {accepted}"
             )
-        grants = self._directory.grants(header.publisher, header.topic)
+        grants = self._directory.grants(header.publisher, header.stream)
         if not covers(grants, header.epoch):
             raise UnknownPublisher(
-                f"{_named(header)} may not publish on {topic.name!r} in epoch {header.epoch}, "
+                f"{_named(header)} may not publish on {stream.name!r} in epoch {header.epoch}, "
                 f"but in epochs {as_text(grants)}"
             )
 
@@ -194,11 +194,11 @@ class Gate:
             ) from None
 
     def _check_number(self, header: Header) -> None:
-        verdict = self._memory.verdict(_stream(header), header.run, header.number)
+        verdict = self._memory.verdict(_series_of(header), header.run, header.number)
         if verdict == "full":
             raise ReplayedEvent(
                 f"{_named(header)} belongs to one run more than can be remembered of an epoch; "
-                f"rotate {shown(header.topic)}"
+                f"rotate {shown(header.stream)}"
             )
         if verdict == "seen":
             raise ReplayedEvent(
@@ -212,8 +212,8 @@ class Gate:
             key = self._keys[publisher] = Ed25519PublicKey.from_public_bytes(verifying)
         return key
 
-    def _is_over(self, topic: str, epoch: int) -> bool:
-        entry = self._directory.topics.get(topic)
+    def _is_over(self, stream: str, epoch: int) -> bool:
+        entry = self._directory.streams.get(stream)
         return not self._past and (entry is None or epoch < entry.accepted_from)
 
 
@@ -221,8 +221,8 @@ def _named(header: Header) -> str:
     return f"event {shown(header.event_id)} of {shown(header.publisher)}"
 
 
-def _stream(header: Header) -> Stream:
-    return header.publisher, header.topic, header.epoch
+def _series_of(header: Header) -> Series:
+    return header.publisher, header.stream, header.epoch
 
 
 def event_id_of(event: SealedRow | UnreadableRow) -> str | int | None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from caddis.errors import EventError, TamperedEvent
 from caddis.language import is_array, sql_type
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.plain_types import cast_losslessly
 
 MOST_BYTES = 64 << 20
@@ -29,10 +29,10 @@ NO_COLUMNS = pa.RecordBatch.from_arrays([], names=[])
 
 
 class Payloads:
-    """Writes and reads the events of a topic."""
+    """Writes and reads the events of a stream."""
 
-    def __init__(self, design: TopicDesign) -> None:
-        self._topic = design.topic
+    def __init__(self, design: StreamDesign) -> None:
+        self._stream = design.stream
         self._schema = design.schema
         self._fields = list(design.schema)
         self._nulls = [pa.nulls(1, field.type) for field in design.schema]
@@ -50,7 +50,7 @@ class Payloads:
         unknown = set(names) - set(self._schema.names) - {event_key}
         if unknown:
             raise EventError(
-                f"topic {self._topic!r} has no column {min(unknown)!r}: it would be lost; "
+                f"stream {self._stream!r} has no column {min(unknown)!r}: it would be lost; "
                 f"its columns are {', '.join(self._schema.names)}"
             )
         columns = [
@@ -81,7 +81,7 @@ class Payloads:
     def read(self, data: bytes) -> pa.RecordBatch:
         """The row that was written, without what is null, for `together`.
 
-        TamperedEvent if it is none of the topic.
+        TamperedEvent if it is none of the stream.
         """
         bitmap, message = data[: self._bitmap_bytes], data[self._bitmap_bytes :]
         try:
@@ -89,7 +89,7 @@ class Payloads:
         except (pa.ArrowException, OSError, EOFError, struct.error, IndexError):
             row = None
         if row is None:
-            raise TamperedEvent(f"its payload is no event of topic {self._topic!r}")
+            raise TamperedEvent(f"its payload is no event of stream {self._stream!r}")
         return row
 
     def _row(self, bitmap: bytes, message: bytes) -> pa.RecordBatch | None:
@@ -151,7 +151,7 @@ def _followed(data: memoryview, place: int) -> int:
 def _check_nulls(array: pa.Array, field: pa.Field, name: str) -> None:
     """Refuse a null where the design has none; within a map, nobody looks."""
     if array.null_count and not field.nullable:
-        raise EventError(f"{name!r} is null in these events; the topic's design says NOT NULL")
+        raise EventError(f"{name!r} is null in these events; the stream's design says NOT NULL")
     type_ = field.type
     if pa.types.is_struct(type_):
         present = array.drop_null()
@@ -167,7 +167,7 @@ def _in_type(array: pa.Array, field: pa.Field) -> pa.Array:
     found = cast_losslessly(array, field.type)
     if found is None:
         raise EventError(
-            f"column {field.name!r} is {sql_type(array.type)} in these events; the topic's design "
+            f"column {field.name!r} is {sql_type(array.type)} in these events; the stream's design "
             f"says {sql_type(field.type)}, which cannot hold the same values"
         )
     return found

@@ -2,7 +2,7 @@
 
 Numbers are kept as intervals, so that a run whose events arrive without gaps costs one interval,
 however long it is. Nothing that was seen is forgotten before its epoch is over, and yet memory is
-bounded, for each publisher, topic and epoch:
+bounded, for each publisher, stream and epoch:
 
     MOST_GAPS       of one run; the lowest ones are closed: its oldest numbers count as seen
     MOST_INTERVALS  of all runs together; then runs close a gap for each that they open
@@ -101,15 +101,15 @@ class SeenNumbers:
             self._firsts[0] = 0
 
 
-Stream: TypeAlias = tuple[str, str, int]
-"""Publisher, topic and epoch."""
+Series: TypeAlias = tuple[str, str, int]
+"""Publisher, stream and epoch."""
 Verdict: TypeAlias = Literal["new", "seen", "full"]
 """Of an event; "full": its run is one more than can be remembered."""
 
 
 @dataclass(slots=True)
 class _Runs:
-    """What was seen of a stream, by run; intervals: how many there are in all."""
+    """What was seen of a series, by run; intervals: how many there are in all."""
 
     seen: dict[int, SeenNumbers] = field(default_factory=dict)
     intervals: int = 0
@@ -134,11 +134,11 @@ class ReplayMemory:
     most_gaps: int = MOST_GAPS
     most_intervals: int = MOST_INTERVALS
     most_runs: int = MOST_RUNS
-    _streams: dict[Stream, _Runs] = field(default_factory=dict, repr=False)
+    _series: dict[Series, _Runs] = field(default_factory=dict, repr=False)
 
-    def verdict(self, stream: Stream, run: int, number: int) -> Verdict:
+    def verdict(self, series: Series, run: int, number: int) -> Verdict:
         """Whether an event would be new."""
-        runs = self._streams.get(stream)
+        runs = self._series.get(series)
         if runs is None:
             return "new"
         if run in runs.seen:
@@ -146,33 +146,33 @@ class ReplayMemory:
         full = len(runs.seen) >= self.most_runs or runs.intervals >= self.most_intervals
         return "full" if full else "new"
 
-    def add(self, stream: Stream, run: int, number: int) -> Verdict:
+    def add(self, series: Series, run: int, number: int) -> Verdict:
         """Remember an event if it is new."""
-        verdict = self.verdict(stream, run, number)
+        verdict = self.verdict(series, run, number)
         if verdict == "new":
-            runs = self._streams.setdefault(stream, _Runs())
+            runs = self._series.setdefault(series, _Runs())
             runs.add(run, number, self.most_gaps, self.most_intervals)
         return verdict
 
     def forget(self, is_over: Callable[[str, int], bool]) -> None:
-        """Let go of the topics' epochs that are over."""
-        for stream in [one for one in self._streams if is_over(one[1], one[2])]:
-            del self._streams[stream]
+        """Let go of the streams' epochs that are over."""
+        for series in [one for one in self._series if is_over(one[1], one[2])]:
+            del self._series[series]
 
     @property
     def intervals(self) -> int:
         """How many there are in all, which is what memory grows with."""
-        return sum(runs.intervals for runs in self._streams.values())
+        return sum(runs.intervals for runs in self._series.values())
 
     def as_json(self) -> Json:
         """Plain values, for who has to remember beyond a process; nothing in them is secret."""
         runs = [
             {
-                **dict(zip(("publisher", "topic", "epoch"), stream, strict=True)),
+                **dict(zip(("publisher", "stream", "epoch"), series, strict=True)),
                 "run": run,
                 "seen": [end for interval in numbers.intervals for end in interval],
             }
-            for stream, runs in self._streams.items()
+            for series, runs in self._series.items()
             for run, numbers in runs.seen.items()
         ]
         return document(REPLAY_MEMORY, {"runs": runs})
@@ -182,8 +182,8 @@ class ReplayMemory:
         """From what `as_json` gave."""
         memory = cls()
         for one in opened_document(REPLAY_MEMORY, plain).several("runs"):
-            stream = one.text("publisher"), one.text("topic"), one.whole("epoch")
-            runs = memory._streams.setdefault(stream, _Runs())
+            series = one.text("publisher"), one.text("stream"), one.whole("epoch")
+            runs = memory._series.setdefault(series, _Runs())
             run, numbers = one.whole("run"), _numbers(one)
             if run in runs.seen:
                 raise KeyFileError("this replay memory has a run twice")
@@ -210,9 +210,9 @@ class NoMemory(ReplayMemory):
 
     __slots__ = ()
 
-    def add(self, stream: Stream, run: int, number: int) -> Verdict:
+    def add(self, series: Series, run: int, number: int) -> Verdict:
         """Remember nothing."""
-        return self.verdict(stream, run, number)
+        return self.verdict(series, run, number)
 
 
 def _numbers(fields: Fields) -> SeenNumbers:

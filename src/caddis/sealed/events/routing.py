@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from caddis.arrays import Floats, Int32s, Words
 from caddis.matching import values_of
-from caddis.sealed.design import SealedColumn, TopicDesign
+from caddis.sealed.design import SealedColumn, StreamDesign
 from caddis.sealed.keys import MatchingKey, Randomness, cells_of, tokens_of
 from caddis.sealed.prefilter import encode
 from caddis.sealed.values import (
@@ -44,9 +44,9 @@ class _Parts:
 
 
 class EventRouting:
-    """Makes filters, tokens and points for a topic in an epoch."""
+    """Makes filters, tokens and points for a stream in an epoch."""
 
-    def __init__(self, key: MatchingKey, design: TopicDesign) -> None:
+    def __init__(self, key: MatchingKey, design: StreamDesign) -> None:
         self._design = design
         self._columns = design.columns
         self._hashed = HashedValues(key, design)

@@ -1,7 +1,7 @@
 """What a sealed event is made of, and what its signature and its payload's seal cover.
 
     event_id      as the publisher names it: a string or a whole number
-    topic, epoch  whose keys it is sealed with
+    stream, epoch  whose keys it is sealed with
     publisher     who signed it
     run, number   which event of which run of that publisher it is; no two have the same
     filter        its Bloom filter, in the form of `wire`
@@ -46,7 +46,7 @@ def sealed_schema(event_id: pa.DataType) -> pa.Schema:
     whole, text, data = pa.int64(), pa.string(), pa.binary()
     fields = [
         ("event_id", event_id),
-        ("topic", text),
+        ("stream", text),
         ("epoch", whole),
         ("publisher", text),
         ("run", whole),
@@ -65,7 +65,7 @@ class Header:
     """What everybody may read of a sealed event."""
 
     event_id: str | int
-    topic: str
+    stream: str
     epoch: int
     publisher: str
     run: int
@@ -74,7 +74,7 @@ class Header:
     def as_bytes(self) -> bytes:
         """One string of bytes for each header, and none for two."""
         kind = b"text" if isinstance(self.event_id, str) else b"whole"
-        parts = [kind, str(self.event_id).encode(), self.topic.encode(), self.publisher.encode()]
+        parts = [kind, str(self.event_id).encode(), self.stream.encode(), self.publisher.encode()]
         numbers = (self.epoch, self.run, self.number)
         parts += [number.to_bytes(8, "little", signed=True) for number in numbers]
         return b"".join(map(framed, parts))
@@ -92,7 +92,7 @@ def signed_bytes(header: Header, routing: tuple[bytes, bytes, bytes], payload: b
     return b"caddis event 1" + header.as_bytes() + sha256(parts).digest()
 
 
-TEXTS = ("topic", "publisher")
+TEXTS = ("stream", "publisher")
 WHOLES = ("epoch", "run", "number")
 PARTS = ("filter", "tokens", "point", "payload", "signature")
 NUMBER_BYTES = 8
@@ -170,7 +170,7 @@ def _columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
 
 def _read(row: dict[str, object]) -> SealedRow:
     epoch, run, number = (_whole(row, name) for name in WHOLES)
-    header = Header(_event_id(row), _text(row, "topic"), epoch, _publisher(row), run, number)
+    header = Header(_event_id(row), _text(row, "stream"), epoch, _publisher(row), run, number)
     filter_, tokens, point, payload, signature = (_present(row, name, bytes) for name in PARTS)
     if not filter_:
         raise _Unreadable("its filter is empty")

@@ -1,6 +1,6 @@
 """The key authority: who may publish and read what, from which epoch to which.
 
-It alone has the topics' secrets; the keys of every epoch follow from them. Rotating a topic begins
+It alone has the streams' secrets; the keys of every epoch follow from them. Rotating a stream begins
 its next epoch. A subscriber who is revoked is entitled up to the epoch that this ends, a publisher
 is not accepted any more from that moment on. An authority is never changed: each change gives a new
 one, with a greater version.
@@ -10,8 +10,8 @@ one, with a greater version.
     >>> from caddis.sealed.keys.identities import Identity
     >>> from caddis.sealed.keys.rings import KeyRing
     >>> ann = Identity.new("ann", os.urandom)
-    >>> design = TopicDesign.of("homes", pa.schema([("city", pa.string())]))
-    >>> authority = Authority.new(os.urandom).register(ann.public).add_topic(design, os.urandom)
+    >>> design = StreamDesign.of("homes", pa.schema([("city", pa.string())]))
+    >>> authority = Authority.new(os.urandom).register(ann.public).add_stream(design, os.urandom)
     >>> authority = authority.grant("ann", "homes", "subscriber").rotate("homes")
     >>> KeyRing.open(ann, authority.issue("ann")).epochs("homes")
     (1, 2)
@@ -27,8 +27,8 @@ from typing import TypeAlias
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from caddis.errors import AccessError
-from caddis.sealed.design import TopicDesign
-from caddis.sealed.keys.directory import Directory, PublisherEntry, TopicEntry
+from caddis.sealed.design import StreamDesign
+from caddis.sealed.keys.directory import Directory, PublisherEntry, StreamEntry
 from caddis.sealed.keys.documents import KEY_BYTES, checked_name, fingerprint
 from caddis.sealed.keys.entitlements import (
     FIRST_EPOCH,
@@ -49,14 +49,14 @@ LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
-    """A topic as its authority knows it.
+class Stream:
+    """A stream as its authority knows it.
 
     overlap: how many epochs before the present one are still accepted after a rotation, so that
         it loses nothing that is on its way.
     """
 
-    design: TopicDesign
+    design: StreamDesign
     secret: bytes = field(repr=False)
     epoch: int = FIRST_EPOCH
     accepted_from: int = FIRST_EPOCH
@@ -65,9 +65,9 @@ class Topic:
     @property
     def name(self) -> str:
         """The design's."""
-        return self.design.topic
+        return self.design.stream
 
-    def rotated(self, *, at_once: bool = False) -> Topic:
+    def rotated(self, *, at_once: bool = False) -> Stream:
         """In its next epoch; at once: the earlier ones are no longer accepted."""
         epoch = self.epoch + 1
         oldest = epoch if at_once else max(self.accepted_from, epoch - self.overlap)
@@ -82,17 +82,17 @@ class Topic:
 
 
 Grant: TypeAlias = tuple[str, Role, str]
-"""Topic, role and name of a party."""
+"""Stream, role and name of a party."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Parties, topics and grants at one time."""
+    """Parties, streams and grants at one time."""
 
     signing: Ed25519PrivateKey = field(repr=False)
     version: int = 0
     parties: Mapping[str, PublicIdentity] = field(default_factory=dict)
-    topics: Mapping[str, Topic] = field(default_factory=dict)
+    streams: Mapping[str, Stream] = field(default_factory=dict)
     grants: Mapping[Grant, Spans] = field(default_factory=dict)
     compromised: frozenset[str] = frozenset()
     """Parties whose private keys others have, too."""
@@ -124,61 +124,61 @@ class Authority:
             )
         return self._changed(parties={**self.parties, party.name: party})
 
-    def add_topic(
-        self, design: TopicDesign, randomness: Randomness, *, overlap: int = 1
+    def add_stream(
+        self, design: StreamDesign, randomness: Randomness, *, overlap: int = 1
     ) -> Authority:
-        """Begin a topic, in its first epoch."""
-        name = checked_name(design.topic, "a topic")
-        if name in self.topics:
-            raise AccessError(f"the topic {name!r} is there already; its design cannot be changed")
+        """Begin a stream, in its first epoch."""
+        name = checked_name(design.stream, "a stream")
+        if name in self.streams:
+            raise AccessError(f"the stream {name!r} is there already; its design cannot be changed")
         if overlap < 0:
             raise AccessError(f"{overlap} epochs cannot overlap; none can, or some")
-        topic = Topic(design, randomness(SECRET_BYTES), overlap=overlap)
-        return self._changed(topics={**self.topics, name: topic})
+        stream = Stream(design, randomness(SECRET_BYTES), overlap=overlap)
+        return self._changed(streams={**self.streams, name: stream})
 
-    def grant(self, name: str, topic: str, role: Role, *, since: int | None = None) -> Authority:
+    def grant(self, name: str, stream: str, role: Role, *, since: int | None = None) -> Authority:
         """Entitle a party from the present epoch on; since: a subscriber, from an earlier one."""
         self._check_keys(name)
         if role not in ROLES:
             raise AccessError(f"a role is {' or '.join(ROLES)}, not {role!r}")
-        now = self.topic(topic).epoch
+        now = self.stream(stream).epoch
         first = now if since is None else since
         if not FIRST_EPOCH <= first <= now:
-            raise AccessError(f"{topic!r} is in epoch {now}; nobody can be entitled since {since}")
+            raise AccessError(f"{stream!r} is in epoch {now}; nobody can be entitled since {since}")
         if first < now and role == "publisher":
             raise AccessError(f"a publisher is entitled from epoch {now} on, not since {since}")
-        spans = self.spans(name, topic, role)
+        spans = self.spans(name, stream, role)
         granted = opened(spans, first)
         if granted == spans:
             return self
-        return self._changed(grants={**self.grants, (topic, role, name): granted})
+        return self._changed(grants={**self.grants, (stream, role, name): granted})
 
     def revoke(
         self,
         name: str,
-        topic: str | None = None,
+        stream: str | None = None,
         role: Role | None = None,
         *,
         at_once: bool = False,
     ) -> Authority:
-        """Take grants back: those on one topic or all, in one role or both.
+        """Take grants back: those on one stream or all, in one role or both.
 
-        A topic that loses a subscriber is rotated. at_once: its earlier epochs, which the
+        A stream that loses a subscriber is rotated. at_once: its earlier epochs, which the
         subscriber can still read, are no longer accepted; what is on its way in them is lost.
         """
         self.party(name)
-        if topic is not None:
-            self.topic(topic)
-        taken = list(self._open(name, topic, role))
+        if stream is not None:
+            self.stream(stream)
+        taken = list(self._open(name, stream, role))
         if not taken:
-            place = "any topic" if topic is None else repr(topic)
+            place = "any stream" if stream is None else repr(stream)
             raise AccessError(f"{name!r} is no {role or 'publisher or subscriber'} of {place}")
-        grants, topics = dict(self.grants), dict(self.topics)
+        grants, streams = dict(self.grants), dict(self.streams)
         for grant in taken:
-            grants[grant] = ended(grants[grant], self.topics[grant[0]].epoch)
-        for left in sorted({topic for topic, role, _ in taken if role == "subscriber"}):
-            topics[left] = topics[left].rotated(at_once=at_once)
-        return self._changed(grants=grants, topics=topics)
+            grants[grant] = ended(grants[grant], self.streams[grant[0]].epoch)
+        for left in sorted({stream for stream, role, _ in taken if role == "subscriber"}):
+            streams[left] = streams[left].rotated(at_once=at_once)
+        return self._changed(grants=grants, streams=streams)
 
     def distrust(self, name: str) -> Authority:
         """Take everything back from a party whose private keys others have, too, and for good.
@@ -195,10 +195,10 @@ class Authority:
         known = self.compromised | {name}
         return dataclasses.replace(revoked, version=revoked.version + 1, compromised=known)
 
-    def rotate(self, topic: str, *, at_once: bool = False) -> Authority:
-        """Begin the next epoch of a topic; at once: the earlier ones are no longer accepted."""
-        rotated = self.topic(topic).rotated(at_once=at_once)
-        return self._changed(topics={**self.topics, topic: rotated})
+    def rotate(self, stream: str, *, at_once: bool = False) -> Authority:
+        """Begin the next epoch of a stream; at once: the earlier ones are no longer accepted."""
+        rotated = self.stream(stream).rotated(at_once=at_once)
+        return self._changed(streams={**self.streams, stream: rotated})
 
     def issue(self, name: str) -> Bundle:
         """A party's keys, of all epochs that it is entitled to, wrapped to it and signed."""
@@ -208,11 +208,11 @@ class Authority:
 
     def directory(self) -> Directory:
         """What everybody may know, signed."""
-        topics = [
-            TopicEntry(topic.name, topic.epoch, topic.accepted_from, topic.design.outline)
-            for topic in self.topics.values()
+        streams = [
+            StreamEntry(stream.name, stream.epoch, stream.accepted_from, stream.design.outline)
+            for stream in self.streams.values()
         ]
-        return Directory.signed(self.version, list(self._publishers()), topics, self.signing)
+        return Directory.signed(self.version, list(self._publishers()), streams, self.signing)
 
     def party(self, name: str) -> PublicIdentity:
         """A registered party."""
@@ -222,15 +222,15 @@ class Authority:
             )
         return self.parties[name]
 
-    def topic(self, name: str) -> Topic:
-        """A topic that has begun."""
-        if name not in self.topics:
-            raise AccessError(f"there is no topic {name!r}; topics are: {_listed(self.topics)}")
-        return self.topics[name]
+    def stream(self, name: str) -> Stream:
+        """A stream that has begun."""
+        if name not in self.streams:
+            raise AccessError(f"there is no stream {name!r}; streams are: {_listed(self.streams)}")
+        return self.streams[name]
 
-    def spans(self, name: str, topic: str, role: Role) -> Spans:
+    def spans(self, name: str, stream: str, role: Role) -> Spans:
         """The epochs that a party is or was entitled to."""
-        return self.grants.get((topic, role, name), ())
+        return self.grants.get((stream, role, name), ())
 
     def _check_keys(self, name: str) -> PublicIdentity:
         """A registered party whose keys are its own."""
@@ -241,9 +241,9 @@ class Authority:
             )
         return party
 
-    def _open(self, name: str, topic: str | None, role: Role | None) -> Iterator[Grant]:
+    def _open(self, name: str, stream: str | None, role: Role | None) -> Iterator[Grant]:
         for grant, spans in self.grants.items():
-            wanted = topic in (None, grant[0]) and role in (None, grant[1]) and grant[2] == name
+            wanted = stream in (None, grant[0]) and role in (None, grant[1]) and grant[2] == name
             if wanted and is_open(spans):
                 yield grant
 
@@ -251,17 +251,17 @@ class Authority:
         for (name, role, owner), spans in self.grants.items():
             if owner != party.name:
                 continue
-            topic = self.topics[name]
-            for epoch in (epoch for span in spans for epoch in span.epochs(topic.epoch)):
+            stream = self.streams[name]
+            for epoch in (epoch for span in spans for epoch in span.epochs(stream.epoch)):
                 purpose = Purpose(name, epoch, role, owner)
-                material = topic.material(epoch, role, owner).as_bytes()
+                material = stream.material(epoch, role, owner).as_bytes()
                 yield Package(purpose, wrapped(material, party.receiving, purpose))
 
     def _publishers(self) -> Iterator[PublisherEntry]:
         for party in self.parties.values():
             grants = {
-                topic: spans
-                for (topic, role, name), spans in self.grants.items()
+                stream: spans
+                for (stream, role, name), spans in self.grants.items()
                 if role == "publisher" and name == party.name
             }
             if grants:
@@ -271,14 +271,14 @@ class Authority:
     def _changed(
         self,
         parties: Mapping[str, PublicIdentity] | None = None,
-        topics: Mapping[str, Topic] | None = None,
+        streams: Mapping[str, Stream] | None = None,
         grants: Mapping[Grant, Spans] | None = None,
     ) -> Authority:
         return Authority(
             self.signing,
             self.version + 1,
             self.parties if parties is None else parties,
-            self.topics if topics is None else topics,
+            self.streams if streams is None else streams,
             self.grants if grants is None else grants,
             self.compromised,
         )

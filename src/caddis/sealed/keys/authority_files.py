@@ -12,8 +12,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from caddis.errors import KeyFileError
-from caddis.sealed.design import TopicDesign
-from caddis.sealed.keys.authority import Authority, Grant, Topic
+from caddis.sealed.design import StreamDesign
+from caddis.sealed.keys.authority import Authority, Grant, Stream
 from caddis.sealed.keys.directory import span_of
 from caddis.sealed.keys.documents import (
     KEY_BYTES,
@@ -61,10 +61,10 @@ def authority_json(authority: Authority) -> Json:
         "signing": base64_text(authority.signing.private_bytes_raw()),
         "version": authority.version,
         "parties": [party.as_json() for party in authority.parties.values()],
-        "topics": [_topic_json(topic) for topic in authority.topics.values()],
+        "streams": [_stream_json(stream) for stream in authority.streams.values()],
         "grants": [
-            {"topic": topic, "role": role, "name": name, "first": span.first, "last": span.last}
-            for (topic, role, name), spans in authority.grants.items()
+            {"stream": stream, "role": role, "name": name, "first": span.first, "last": span.last}
+            for (stream, role, name), spans in authority.grants.items()
             for span in spans
         ],
         "compromised": sorted(authority.compromised),
@@ -76,7 +76,7 @@ def authority_from_json(plain: object) -> Authority:
     """From what `authority_json` gave."""
     content = opened_document(AUTHORITY, plain)
     parties = [PublicIdentity.from_json(one.plain) for one in content.several("parties")]
-    topics = [_topic(one) for one in content.several("topics")]
+    streams = [_stream(one) for one in content.several("streams")]
     grants: dict[Grant, Spans] = {}
     for one in content.several("grants"):
         grant = _grant(one)
@@ -85,28 +85,28 @@ def authority_from_json(plain: object) -> Authority:
         Ed25519PrivateKey.from_private_bytes(content.data("signing", KEY_BYTES)),
         content.whole("version"),
         {party.name: party for party in parties},
-        {topic.name: topic for topic in topics},
+        {stream.name: stream for stream in streams},
         grants,
         frozenset(content.texts("compromised")),
     )
-    if any(t not in authority.topics or n not in authority.parties for t, _, n in grants):
-        raise KeyFileError("a grant names a party or a topic that is not there")
+    if any(t not in authority.streams or n not in authority.parties for t, _, n in grants):
+        raise KeyFileError("a grant names a party or a stream that is not there")
     return authority
 
 
-def _topic_json(topic: Topic) -> Json:
+def _stream_json(stream: Stream) -> Json:
     return {
-        "design": topic.design.as_json(),
-        "secret": base64_text(topic.secret),
-        "epoch": topic.epoch,
-        "accepted_from": topic.accepted_from,
-        "overlap": topic.overlap,
+        "design": stream.design.as_json(),
+        "secret": base64_text(stream.secret),
+        "epoch": stream.epoch,
+        "accepted_from": stream.accepted_from,
+        "overlap": stream.overlap,
     }
 
 
-def _topic(fields: Fields) -> Topic:
-    return Topic(
-        TopicDesign.from_json(fields.json("design")),
+def _stream(fields: Fields) -> Stream:
+    return Stream(
+        StreamDesign.from_json(fields.json("design")),
         fields.data("secret", SECRET_BYTES),
         fields.whole("epoch", 1),
         fields.whole("accepted_from", 1),
@@ -119,4 +119,4 @@ def _grant(fields: Fields) -> Grant:
     role = next((one for one in ROLES if one == named), None)
     if role is None:
         raise KeyFileError(f"a role is {' or '.join(ROLES)}")
-    return fields.text("topic"), role, fields.text("name")
+    return fields.text("stream"), role, fields.text("name")

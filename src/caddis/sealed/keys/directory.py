@@ -1,4 +1,4 @@
-"""What everybody may know: who publishes what, and how far each topic has come.
+"""What everybody may know: who publishes what, and how far each stream has come.
 
 The authority signs it; brokers need nothing else to tell which events to accept. It has no secret
 in it, neither names of columns nor of subscribers. Each change of the authority gives it a greater
@@ -34,7 +34,7 @@ DIRECTORY = "directory"
 
 @dataclass(frozen=True, slots=True)
 class PublisherEntry:
-    """A publisher's key, and on which topics it may or could publish.
+    """A publisher's key, and on which streams it may or could publish.
 
     compromised: whether others have the key, too; then nothing that it signed is believed.
     """
@@ -46,8 +46,8 @@ class PublisherEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicEntry:
-    """A topic's present epoch, the first one whose events are still accepted, and its outline."""
+class StreamEntry:
+    """A stream's present epoch, the first one whose events are still accepted, and its outline."""
 
     name: str
     epoch: int
@@ -62,11 +62,11 @@ class TopicEntry:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """Publishers and topics, signed by the authority."""
+    """Publishers and streams, signed by the authority."""
 
     version: int
     publishers: Mapping[str, PublisherEntry]
-    topics: Mapping[str, TopicEntry]
+    streams: Mapping[str, StreamEntry]
     authority: bytes
     signature: bytes = field(repr=False)
 
@@ -75,11 +75,11 @@ class Directory:
         cls,
         version: int,
         publishers: Collection[PublisherEntry],
-        topics: Collection[TopicEntry],
+        streams: Collection[StreamEntry],
         key: Ed25519PrivateKey,
     ) -> Directory:
         """A new one, signed with the authority's key."""
-        content = _content(version, publishers, topics)
+        content = _content(version, publishers, streams)
         return cls.from_json(signed_document(DIRECTORY, content, key))
 
     @property
@@ -87,23 +87,23 @@ class Directory:
         """Of the authority's key."""
         return fingerprint(self.authority)
 
-    def may_publish(self, name: str, topic: str) -> bool:
-        """Whether a publisher may publish on a topic now."""
-        return is_open(self.grants(name, topic))
+    def may_publish(self, name: str, stream: str) -> bool:
+        """Whether a publisher may publish on a stream now."""
+        return is_open(self.grants(name, stream))
 
-    def grants(self, name: str, topic: str) -> Spans:
+    def grants(self, name: str, stream: str) -> Spans:
         """The epochs in which it may or could; none, if it is unknown."""
         entry = self.publishers.get(name)
-        return () if entry is None else entry.grants.get(topic, ())
+        return () if entry is None else entry.grants.get(stream, ())
 
     def verify(self, authority: str | None = None) -> None:
         """Refuse a directory that was changed, or is of another authority than this fingerprint."""
-        content = _content(self.version, self.publishers.values(), self.topics.values())
+        content = _content(self.version, self.publishers.values(), self.streams.values())
         verify(DIRECTORY, content, self.authority, self.signature, authority)
 
     def as_json(self) -> Json:
         """Plain values, from which `from_json` makes the same."""
-        content = _content(self.version, self.publishers.values(), self.topics.values())
+        content = _content(self.version, self.publishers.values(), self.streams.values())
         return sealed_document(DIRECTORY, content, self.authority, self.signature)
 
     @classmethod
@@ -114,11 +114,11 @@ class Directory:
         """
         content, signer, signature = verified_document(DIRECTORY, plain, authority)
         publishers = [_publisher(one) for one in content.several("publishers")]
-        topics = [_topic(one) for one in content.several("topics")]
+        streams = [_stream(one) for one in content.several("streams")]
         return cls(
             content.whole("version"),
             {entry.name: entry for entry in publishers},
-            {entry.name: entry for entry in topics},
+            {entry.name: entry for entry in streams},
             signer,
             signature,
         )
@@ -134,19 +134,19 @@ class Directory:
 
 
 def _content(
-    version: int, publishers: Collection[PublisherEntry], topics: Collection[TopicEntry]
+    version: int, publishers: Collection[PublisherEntry], streams: Collection[StreamEntry]
 ) -> Json:
     return {
         "version": version,
         "publishers": [_publisher_json(one) for one in publishers],
-        "topics": [_topic_json(one) for one in topics],
+        "streams": [_stream_json(one) for one in streams],
     }
 
 
 def _publisher_json(entry: PublisherEntry) -> Json:
     grants = [
-        {"topic": topic, "first": span.first, "last": span.last}
-        for topic, spans in entry.grants.items()
+        {"stream": stream, "first": span.first, "last": span.last}
+        for stream, spans in entry.grants.items()
         for span in spans
     ]
     return {
@@ -160,8 +160,8 @@ def _publisher_json(entry: PublisherEntry) -> Json:
 def _publisher(fields: Fields) -> PublisherEntry:
     grants: dict[str, Spans] = {}
     for grant in fields.several("grants"):
-        topic = grant.text("topic")
-        grants[topic] = (*grants.get(topic, ()), span_of(grant))
+        stream = grant.text("stream")
+        grants[stream] = (*grants.get(stream, ()), span_of(grant))
     verifying = fields.data("verifying", KEY_BYTES)
     return PublisherEntry(fields.text("name"), verifying, grants, fields.flag("compromised"))
 
@@ -172,7 +172,7 @@ def span_of(fields: Fields) -> Span:
     return Span(fields.whole("first", least=1), last)
 
 
-def _topic_json(entry: TopicEntry) -> Json:
+def _stream_json(entry: StreamEntry) -> Json:
     return {
         "name": entry.name,
         "epoch": entry.epoch,
@@ -183,11 +183,11 @@ def _topic_json(entry: TopicEntry) -> Json:
     }
 
 
-def _topic(fields: Fields) -> TopicEntry:
+def _stream(fields: Fields) -> StreamEntry:
     named = fields.text("scheme")
     scheme = next((one for one in SCHEMES if one == named), None)
     if scheme is None:
         raise KeyFileError("this directory names a scheme that this version does not know")
     outline = Outline(fields.whole("bits", 1), fields.whole("dimensions"), scheme)
     epochs = fields.whole("epoch", 1), fields.whole("accepted_from", 1)
-    return TopicEntry(fields.text("name"), *epochs, outline)
+    return StreamEntry(fields.text("name"), *epochs, outline)

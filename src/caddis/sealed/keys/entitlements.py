@@ -7,7 +7,7 @@ Key material on its way to one party: RFC 9180 (HPKE), as `cryptography` has it.
 
 X25519 agrees on a secret with the recipient's public key, HKDF-SHA256 makes a key of it, and
 AES-256-GCM seals. What the material is for is bound to it: a package that is passed off as one for
-another topic, epoch, role or recipient does not open.
+another stream, epoch, role or recipient does not open.
 """
 
 from __future__ import annotations
@@ -117,14 +117,14 @@ SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 class Purpose:
     """Whose keys a package holds, and for what."""
 
-    topic: str
+    stream: str
     epoch: int
     role: Role
     recipient: str
 
     def as_bytes(self) -> bytes:
         """One string of bytes for each purpose, and none for two."""
-        parts = self.topic, str(self.epoch), self.role, self.recipient
+        parts = self.stream, str(self.epoch), self.role, self.recipient
         return b"caddis package 1" + b"".join(framed(part.encode()) for part in parts)
 
 
@@ -145,6 +145,6 @@ def unwrapped(package: bytes, receiving: X25519PrivateKey, purpose: Purpose) -> 
         return SUITE.decrypt(package, receiving, info=purpose.as_bytes())
     except (InvalidTag, ValueError):
         raise AccessError(
-            f"the package of {purpose.topic!r}, epoch {purpose.epoch}, does not open with the keys "
+            f"the package of {purpose.stream!r}, epoch {purpose.epoch}, does not open with the keys "
             f"of {purpose.recipient!r}: it was wrapped to other keys, or changed"
         ) from None

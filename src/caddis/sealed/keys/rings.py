@@ -1,4 +1,4 @@
-"""What the authority sends to one party: a package for each topic, role and epoch.
+"""What the authority sends to one party: a package for each stream, role and epoch.
 
 Each package is wrapped to the party's key and the whole is signed by the authority, so that it may
 go through any hands. They see for what it has keys, and nothing of the keys.
@@ -16,7 +16,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from caddis.errors import AccessError, KeyFileError, NotEntitled
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys.documents import (
     Fields,
     Json,
@@ -96,9 +96,9 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is in a package: a topic's design, the matching key, and the content or sealing key."""
+    """What is in a package: a stream's design, the matching key, and the content or sealing key."""
 
-    design: TopicDesign
+    design: StreamDesign
     matching: bytes = field(repr=False)
     content: bytes = field(repr=False)
 
@@ -119,7 +119,7 @@ class Material:
         except (ValueError, RecursionError):
             plain = None
         fields = Fields(plain, "what is in a package")
-        design = TopicDesign.from_json(fields.json("design"))
+        design = StreamDesign.from_json(fields.json("design"))
         matching = fields.data("matching", SECRET_BYTES)
         return cls(design, matching, fields.data("content", SECRET_BYTES))
 
@@ -130,7 +130,7 @@ def _content(recipient: str, version: int, packages: tuple[Package, ...]) -> Jso
         "version": version,
         "packages": [
             {
-                "topic": package.purpose.topic,
+                "stream": package.purpose.stream,
                 "epoch": package.purpose.epoch,
                 "role": package.purpose.role,
                 "wrapped": base64_text(package.wrapped),
@@ -145,7 +145,7 @@ def _package(fields: Fields, recipient: str) -> Package:
     role = next((one for one in ROLES if one == named), None)
     if role is None:
         raise KeyFileError(f"a role is {' or '.join(ROLES)}")
-    purpose = Purpose(fields.text("topic"), fields.whole("epoch", 1), role, recipient)
+    purpose = Purpose(fields.text("stream"), fields.whole("epoch", 1), role, recipient)
     return Package(purpose, fields.data("wrapped"))
 
 
@@ -154,7 +154,7 @@ DOING: Mapping[Role, str] = {"publisher": "publish", "subscriber": "read"}
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The keys of one party, by topic, role and epoch.
+    """The keys of one party, by stream, role and epoch.
 
     version: of the directory at the time when the bundle was issued.
     authority: the key of the authority who signed the bundle.
@@ -175,9 +175,9 @@ class KeyRing:
         for package in bundle.packages:
             purpose = package.purpose
             material = Material.from_bytes(unwrapped(package.wrapped, identity.receiving, purpose))
-            if material.design.topic != purpose.topic:
-                raise KeyFileError(f"a package of {purpose.topic!r} has another topic's design")
-            keys.setdefault((purpose.topic, purpose.role), {})[purpose.epoch] = material
+            if material.design.stream != purpose.stream:
+                raise KeyFileError(f"a package of {purpose.stream!r} has another stream's design")
+            keys.setdefault((purpose.stream, purpose.role), {})[purpose.epoch] = material
         return cls(identity, bundle.version, bundle.authority, keys)
 
     @classmethod
@@ -196,46 +196,46 @@ class KeyRing:
         return fingerprint(self.authority)
 
     @property
-    def topics(self) -> tuple[str, ...]:
-        """The topics that it has keys of, in whatever role."""
-        return tuple(sorted({topic for topic, _ in self._keys}))
+    def streams(self) -> tuple[str, ...]:
+        """The streams that it has keys of, in whatever role."""
+        return tuple(sorted({stream for stream, _ in self._keys}))
 
-    def epochs(self, topic: str, role: Role | None = None) -> tuple[int, ...]:
-        """The epochs of a topic that it has keys of, ascending; in one role, or in any."""
+    def epochs(self, stream: str, role: Role | None = None) -> tuple[int, ...]:
+        """The epochs of a stream that it has keys of, ascending; in one role, or in any."""
         found = {
             epoch
             for (named, its_role), by_epoch in self._keys.items()
-            if named == topic and role in (None, its_role)
+            if named == stream and role in (None, its_role)
             for epoch in by_epoch
         }
         return tuple(sorted(found))
 
-    def publisher_keys(self, topic: str, epoch: int | None = None) -> PublisherKeys:
+    def publisher_keys(self, stream: str, epoch: int | None = None) -> PublisherKeys:
         """To seal events; of the newest epoch, unless another is asked for."""
-        epoch, material = self._material(topic, "publisher", epoch)
-        matching = MatchingKey(topic, epoch, material.matching)
-        sealing = SealingKey(topic, epoch, self.name, material.content)
+        epoch, material = self._material(stream, "publisher", epoch)
+        matching = MatchingKey(stream, epoch, material.matching)
+        sealing = SealingKey(stream, epoch, self.name, material.content)
         return PublisherKeys(self.name, material.design, matching, sealing, self.identity.signing)
 
-    def subscriber_keys(self, topic: str, epoch: int | None = None) -> SubscriberKeys:
+    def subscriber_keys(self, stream: str, epoch: int | None = None) -> SubscriberKeys:
         """To seal subscriptions and open events; of the newest epoch, unless another is asked."""
-        epoch, material = self._material(topic, "subscriber", epoch)
-        matching = MatchingKey(topic, epoch, material.matching)
-        content = ContentKey(topic, epoch, material.content)
+        epoch, material = self._material(stream, "subscriber", epoch)
+        matching = MatchingKey(stream, epoch, material.matching)
+        content = ContentKey(stream, epoch, material.content)
         return SubscriberKeys(self.name, material.design, matching, content)
 
-    def _material(self, topic: str, role: Role, epoch: int | None) -> tuple[int, Material]:
-        by_epoch = self._keys.get((topic, role), {})
+    def _material(self, stream: str, role: Role, epoch: int | None) -> tuple[int, Material]:
+        by_epoch = self._keys.get((stream, role), {})
         if not by_epoch:
             theirs = sorted(named for named, its_role in self._keys if its_role == role)
             raise NotEntitled(
-                f"{self.name!r} has no keys to {DOING[role]} {topic!r}; "
-                f"it has them for: {', '.join(map(repr, theirs)) or 'no topic'}"
+                f"{self.name!r} has no keys to {DOING[role]} {stream!r}; "
+                f"it has them for: {', '.join(map(repr, theirs)) or 'no stream'}"
             )
         wanted = max(by_epoch) if epoch is None else epoch
         if wanted not in by_epoch:
             raise NotEntitled(
-                f"{self.name!r} has no key to {DOING[role]} {topic!r} in epoch {wanted}; "
+                f"{self.name!r} has no key to {DOING[role]} {stream!r} in epoch {wanted}; "
                 f"it has those of epochs {as_text(spans_of(list(by_epoch)))}"
             )
         return wanted, by_epoch[wanted]

@@ -1,11 +1,11 @@
-"""The keys of a topic and epoch, and what is derived from them.
+"""The keys of a stream and epoch, and what is derived from them.
 
-    the topic's secret, the authority's alone
+    the stream's secret, the authority's alone
       ├── MatchingKey(epoch)      publishers and subscribers: filters, tokens, points
       └── ContentKey(epoch)       subscribers: opens every publisher's payloads
             └── SealingKey        one publisher: seals its own
 
-Each is HKDF-SHA256 of the one above it, so that none leads back, nor to another epoch or topic. A
+Each is HKDF-SHA256 of the one above it, so that none leads back, nor to another epoch or stream. A
 secret never shows itself: its `repr` names what it is for.
 """
 
@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from caddis.arrays import Bytes, Int32s
-from caddis.sealed.design import MOST_HASHES, TopicDesign
+from caddis.sealed.design import MOST_HASHES, StreamDesign
 
 SECRET_BYTES = 32
 DIGEST_BYTES = 64
@@ -45,14 +45,14 @@ def framed(part: bytes) -> bytes:
 class MatchingKey:
     """Seals what brokers compare; the same values under another key have nothing in common."""
 
-    topic: str
+    stream: str
     epoch: int
     secret: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, topic_secret: bytes, topic: str, epoch: int) -> MatchingKey:
-        """A topic's, in an epoch."""
-        return cls(topic, epoch, derived(topic_secret, "matching", topic, epoch))
+    def of(cls, stream_secret: bytes, stream: str, epoch: int) -> MatchingKey:
+        """A stream's, in an epoch."""
+        return cls(stream, epoch, derived(stream_secret, "matching", stream, epoch))
 
     @property
     def transform_secret(self) -> bytes:
@@ -68,7 +68,7 @@ class MatchingKey:
 class SealingKey:
     """Seals the payloads of one publisher: an AES-256 key."""
 
-    topic: str
+    stream: str
     epoch: int
     publisher: str
     secret: bytes = field(repr=False)
@@ -76,29 +76,29 @@ class SealingKey:
 
 @dataclass(frozen=True, slots=True)
 class ContentKey:
-    """Opens the payloads of a topic in an epoch."""
+    """Opens the payloads of a stream in an epoch."""
 
-    topic: str
+    stream: str
     epoch: int
     secret: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, topic_secret: bytes, topic: str, epoch: int) -> ContentKey:
-        """A topic's, in an epoch."""
-        return cls(topic, epoch, derived(topic_secret, "content", topic, epoch))
+    def of(cls, stream_secret: bytes, stream: str, epoch: int) -> ContentKey:
+        """A stream's, in an epoch."""
+        return cls(stream, epoch, derived(stream_secret, "content", stream, epoch))
 
     def sealing_key(self, publisher: str) -> SealingKey:
         """The key that this publisher seals with."""
         secret = derived(self.secret, "publisher", publisher)
-        return SealingKey(self.topic, self.epoch, publisher, secret)
+        return SealingKey(self.stream, self.epoch, publisher, secret)
 
 
 @dataclass(frozen=True, slots=True)
 class PublisherKeys:
-    """All that one publisher needs to seal events of a topic in an epoch."""
+    """All that one publisher needs to seal events of a stream in an epoch."""
 
     name: str
-    design: TopicDesign
+    design: StreamDesign
     matching: MatchingKey
     sealing: SealingKey
     signing: Ed25519PrivateKey = field(repr=False)
@@ -106,10 +106,10 @@ class PublisherKeys:
 
 @dataclass(frozen=True, slots=True)
 class SubscriberKeys:
-    """All that a subscriber needs to seal subscriptions of a topic in an epoch, and to open."""
+    """All that a subscriber needs to seal subscriptions of a stream in an epoch, and to open."""
 
     name: str
-    design: TopicDesign
+    design: StreamDesign
     matching: MatchingKey
     content: ContentKey
 

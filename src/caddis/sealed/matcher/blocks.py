@@ -1,9 +1,9 @@
 """Which sizes sealed clauses may have, for a broker whom anybody may send some.
 
-All filters of a topic have as many bits, and all points as many coordinates: the directory says how
-many. Clauses of other sizes can match nothing that was sealed with the topic's keys, but each size
+All filters of a stream have as many bits, and all points as many coordinates: the directory says how
+many. Clauses of other sizes can match nothing that was sealed with the stream's keys, but each size
 more would have to be compared with every event. So without a directory, too, there is one size a
-topic and epoch, that of most subscriptions. A single one has one vote, however many clauses or
+stream and epoch, that of most subscriptions. A single one has one vote, however many clauses or
 sizes it brings; who can send more subscriptions than all others is stopped by a directory alone.
 
 Blocks of sealed clauses on their way into a matcher: unpacked, looked through, parted.
@@ -17,8 +17,8 @@ cover each other, and no others do. `SealedMatcher.from_clauses` takes the bytes
 
 Who may subscribe at a broker is up to the transport: a stranger who may gets every event for the
 text TRUE, as it would for a filter that is empty. All that it gets is sealed, and it can open none.
-Nor can a broker tell which clauses an event should reach: who holds a topic's matching key, as each
-of its publishers does, can make an event that reaches everybody on the topic.
+Nor can a broker tell which clauses an event should reach: who holds a stream's matching key, as each
+of its publishers does, can make an event that reaches everybody on the stream.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from caddis.sealed.values import norms, query_lengths
 Size = tuple[int, int]
 """The bits of a filter and the dimensions of a point."""
 
-SEVERAL_SIZES = "the sealed subscription has parts of several sizes for one topic and epoch"
+SEVERAL_SIZES = "the sealed subscription has parts of several sizes for one stream and epoch"
 LENGTH = "a vector of the sealed subscription is shorter or longer than any that is sealed"
 
 
@@ -51,12 +51,12 @@ def size_of(block: ClauseBlock) -> Size:
 
 
 def own_problems(blocks: Sequence[ClauseBlock]) -> dict[int, str]:
-    """By subscription: what nobody can have sealed, whatever the topic's sizes are."""
+    """By subscription: what nobody can have sealed, whatever the stream's sizes are."""
     problems: dict[int, str] = {}
     seen: dict[tuple[str, int], set[int]] = {}
     for block in blocks:
         owners = set(block.owner.tolist())
-        before = seen.setdefault((block.topic, block.epoch), set())
+        before = seen.setdefault((block.stream, block.epoch), set())
         problems |= dict.fromkeys(owners & before, SEVERAL_SIZES)
         before |= owners
         bits, _ = size_of(block)
@@ -70,7 +70,7 @@ def own_problems(blocks: Sequence[ClauseBlock]) -> dict[int, str]:
 def unfit_blocks(
     blocks: Sequence[ClauseBlock], voters: Sequence[Int32s], directory: Directory | None
 ) -> dict[int, str]:
-    """By number of a block: why its size is not that of its topic.
+    """By number of a block: why its size is not that of its stream.
 
     voters: by block, who stands for its size; each of them once.
     """
@@ -80,21 +80,21 @@ def unfit_blocks(
     ranks = [(-len(np.unique(mine)), mine.min(initial=0)) for mine in voters]
     best: dict[tuple[str, int], int] = {}
     for number, block in enumerate(blocks):
-        rival = best.setdefault((block.topic, block.epoch), number)
+        rival = best.setdefault((block.stream, block.epoch), number)
         if ranks[number] < ranks[rival]:
-            best[block.topic, block.epoch] = number
+            best[block.stream, block.epoch] = number
     return {
-        number: _told(block, size_of(blocks[best[block.topic, block.epoch]]))
+        number: _told(block, size_of(blocks[best[block.stream, block.epoch]]))
         for number, block in enumerate(blocks)
-        if best[block.topic, block.epoch] != number
+        if best[block.stream, block.epoch] != number
     }
 
 
 def _misfit(block: ClauseBlock, directory: Directory) -> str | None:
-    topic = directory.topics.get(block.topic)
-    if topic is None:
-        return f"the directory has no topic {block.topic[:60]!r}"
-    right = topic.outline.bits, topic.outline.dimensions
+    stream = directory.streams.get(block.stream)
+    if stream is None:
+        return f"the directory has no stream {block.stream[:60]!r}"
+    right = stream.outline.bits, stream.outline.dimensions
     return None if size_of(block) == right else _told(block, right)
 
 
@@ -102,7 +102,7 @@ def _told(block: ClauseBlock, right: Size) -> str:
     bits, dimensions = size_of(block)
     return (
         f"the sealed subscription has {bits} bits and {dimensions} dimensions; those of "
-        f"{block.topic[:60]!r} have {right[0]} and {right[1]}"
+        f"{block.stream[:60]!r} have {right[0]} and {right[1]}"
     )
 
 
@@ -118,7 +118,7 @@ def _with_odd_vectors(block: ClauseBlock) -> set[int]:
 
 
 Sizes = tuple[str, int, int, int]
-"""Topic and epoch, the bits of a filter and the dimensions of a point."""
+"""Stream and epoch, the bits of a filter and the dimensions of a point."""
 
 
 def sealed_column(subscriptions: pa.Table) -> pa.ChunkedArray:
@@ -143,7 +143,7 @@ def sound_blocks(wheres: pa.Array | pa.ChunkedArray) -> tuple[list[ClauseBlock],
 def usable_blocks(
     wheres: pa.Array | pa.ChunkedArray, directory: Directory | None
 ) -> tuple[list[ClauseBlock], dict[int, str]]:
-    """The same, of one size a topic and epoch: see `clause_sizes`."""
+    """The same, of one size a stream and epoch: see `clause_sizes`."""
     blocks, problems = sound_blocks(wheres)
     unfit = unfit_blocks(blocks, [block.owner for block in blocks], directory)
     for number, problem in unfit.items():
@@ -165,13 +165,13 @@ def _without(blocks: list[ClauseBlock], problems: Mapping[int, str]) -> list[Cla
 
 def sizes_of(block: ClauseBlock) -> Sizes:
     """What a block has in common with the events that it may match."""
-    return block.topic, block.epoch, *size_of(block)
+    return block.stream, block.epoch, *size_of(block)
 
 
 def sample_filters(
     blocks: list[ClauseBlock], sample: pa.RecordBatch | None
 ) -> Mapping[Sizes, Words]:
-    """By topic, epoch and sizes: the filters of sample events."""
+    """By stream, epoch and sizes: the filters of sample events."""
     if sample is None or not sample.num_rows:
         return {}
     compared, found = checked(sample), {}
@@ -189,7 +189,7 @@ def chosen_clauses(block: ClauseBlock, chosen: Int64s) -> ClauseBlock:
     tokens, token_starts = members_of(block.token_starts, chosen)
     vectors, vector_starts = members_of(block.vector_starts, chosen)
     return ClauseBlock(
-        block.topic,
+        block.stream,
         block.epoch,
         block.owner[chosen],
         block.filters[chosen],
@@ -232,7 +232,7 @@ def leading_blocks(
 ) -> list[tuple[ClauseBlock, Int32s]]:
     """The sealed clauses of a broker's table, each with the link it leads to.
 
-    Those of other sizes than their topic's are left out: see `clause_sizes`.
+    Those of other sizes than their stream's are left out: see `clause_sizes`.
     """
     blocks, problems = sound_blocks(_sealed_bytes(clauses))
     for problem in problems.values():

@@ -1,7 +1,7 @@
 """What brokers compare of sealed events, as arrays: filters, tokens and points of many rows.
 
-Rows are parted by topic and epoch, as only what was sealed with the same keys can be compared.
-Anybody may have written a row: one that is not made as the sizes of its topic ask for is told
+Rows are parted by stream and epoch, as only what was sealed with the same keys can be compared.
+Anybody may have written a row: one that is not made as the sizes of its stream ask for is told
 apart, with what is wrong with it, and the others go on.
 """
 
@@ -22,16 +22,16 @@ from caddis.sealed.prefilter import decode, read_only
 from caddis.sealed.values import norms, point_lengths
 
 NUMBER_BYTES = 8
-COMPARED = ("topic", "epoch", *ROUTING)
+COMPARED = ("stream", "epoch", *ROUTING)
 """The columns of sealed events that matching reads."""
 
 Key = tuple[str, int]
-"""Topic and epoch."""
+"""Stream and epoch."""
 
 FILTER, TOKENS, POINT, FINITE, LENGTH, UNSORTED = (
-    "its filter is not well-formed, or of another size than its topic's",
+    "its filter is not well-formed, or of another size than its stream's",
     "its tokens are not whole numbers of 8 bytes",
-    "its point has more or fewer coordinates than its topic's",
+    "its point has more or fewer coordinates than its stream's",
     "its point is not made of finite numbers",
     "its point is shorter or longer than any that is sealed",
     "its tokens do not ascend",
@@ -74,22 +74,22 @@ def _cast(name: str, column: pa.Array) -> pa.Array:
 
 
 def by_key(batch: pa.RecordBatch, rows: Int32s) -> Iterator[tuple[Key, Int32s]]:
-    """Topics and epochs, each with those of the rows that are sealed so; null ones are left out."""
-    whole = pc.and_(batch.column("topic").is_valid(), batch.column("epoch").is_valid())
+    """Streams and epochs, each with those of the rows that are sealed so; null ones are left out."""
+    whole = pc.and_(batch.column("stream").is_valid(), batch.column("epoch").is_valid())
     rows = rows[whole.to_numpy(zero_copy_only=False)[rows]]
-    taken = batch.select(["topic", "epoch"]).take(pa.array(rows))
-    topics = taken.column("topic").dictionary_encode()
+    taken = batch.select(["stream", "epoch"]).take(pa.array(rows))
+    streams = taken.column("stream").dictionary_encode()
     epochs, epoch_of = np.unique(taken.column("epoch").to_numpy(), return_inverse=True)
-    codes = topics.indices.to_numpy().astype(np.int64) * len(epochs) + epoch_of
+    codes = streams.indices.to_numpy().astype(np.int64) * len(epochs) + epoch_of
     for code in np.unique(codes).tolist():
-        topic, epoch = divmod(code, len(epochs))
-        name = topics.dictionary[topic].as_py().decode(errors="surrogateescape")
+        stream, epoch = divmod(code, len(epochs))
+        name = streams.dictionary[stream].as_py().decode(errors="surrogateescape")
         yield (name, int(epochs[epoch])), rows[codes == code]
 
 
 def without_key(batch: pa.RecordBatch, rows: Int32s) -> Int32s:
-    """Those of the rows that have no topic or no epoch."""
-    missing = pc.or_(batch.column("topic").is_null(), batch.column("epoch").is_null())
+    """Those of the rows that have no stream or no epoch."""
+    missing = pc.or_(batch.column("stream").is_null(), batch.column("epoch").is_null())
     found: Int32s = rows[missing.to_numpy(zero_copy_only=False)[rows]]
     return found
 

@@ -1,4 +1,4 @@
-"""The sealed clauses of one topic and epoch, and how events find those that they may satisfy.
+"""The sealed clauses of one stream and epoch, and how events find those that they may satisfy.
 
     clause c     tokens[token_starts[c]:token_starts[c + 1]], vectors likewise; leads to links[c]
     0..unsifted  the default list: clauses whose filter is empty, and so is in every event's;
@@ -45,7 +45,7 @@ class Found(NamedTuple):
 class ClauseGroup:
     """Clauses that were sealed with the same keys."""
 
-    topic: str
+    stream: str
     epoch: int
     bits: int
     links: Int32s
@@ -73,7 +73,7 @@ class ClauseGroup:
         unsifted = int(empty.sum()) if sifting else len(links)
         filters = block.filters[order]
         return cls(
-            block.topic,
+            block.stream,
             block.epoch,
             WORD * block.filters.shape[1],
             read_only(links[order].astype(np.int32)),

@@ -1,7 +1,7 @@
 """The SealedMatcher: sealed clauses → links, for a broker that has no key.
 
-    sealed subscriptions ─unpacked─▶ groups of clauses, one a topic and epoch
-    sealed events ─gate─▶ admitted rows ─▶ rows by topic and epoch ─▶ their group
+    sealed subscriptions ─unpacked─▶ groups of clauses, one a stream and epoch
+    sealed events ─gate─▶ admitted rows ─▶ rows by stream and epoch ─▶ their group
                      prefilter ─▶ candidates ─encrypted test─▶ (row, link)
 
 It has the Matcher's interface. It finds all that the plain Matcher would, and more where a clause
@@ -95,8 +95,8 @@ class SealedMatcher:
 
         schema: is not needed; it is there since other matchers have one.
         sample: some sealed events, by which the rarest bit of each clause is chosen.
-        gate: its directory says, too, which topics there are, and how large what is sealed for
-            them must be; without one, it is as large as in most subscriptions of a topic.
+        gate: its directory says, too, which streams there are, and how large what is sealed for
+            them must be; without one, it is as large as in most subscriptions of a stream.
         on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
         prefilter: how clauses are discarded by their filters; only what a match costs depends on
             it: "rarest-bit", "paper" or None.
@@ -130,7 +130,7 @@ class SealedMatcher:
         """Compile clauses as brokers know them: see `broker_clauses`.
 
         A clause without a predicate is true of every event. Clauses of other sizes than their
-        topic's match nothing; how large those are says the gate, or else most links.
+        stream's match nothing; how large those are says the gate, or else most links.
         """
         leading = leading_blocks(clauses, None if gate is None else gate.directory)
         groups = [ClauseGroup.of(block, links, prefilter, None) for block, links in leading]
@@ -202,7 +202,7 @@ class SealedMatcher:
     @property
     def columns(self) -> list[Column]:
         """The columns of sealed events that are compared; a gate reads all."""
-        types = {"topic": pa.string(), "epoch": pa.int64()}
+        types = {"stream": pa.string(), "epoch": pa.int64()}
         return [Column((name,), types.get(name, pa.binary())) for name in COMPARED]
 
     @property
@@ -252,7 +252,7 @@ def warm_up() -> None:
     starts = np.arange(4)
     tokens = np.array([1, 1, 2], np.uint64)
     block = ClauseBlock(
-        topic="any",
+        stream="any",
         epoch=1,
         owner=np.array([0, 0, 1], np.int32),
         filters=np.array([[1], [3], [0]], np.uint64),
@@ -274,7 +274,7 @@ def _events() -> pa.RecordBatch:
     data = pa.binary()
     return pa.record_batch(
         {
-            "topic": ["any", "any"],
+            "stream": ["any", "any"],
             "epoch": [1, 1],
             "filter": pa.array(filters, data),
             "tokens": pa.array([tokens, tokens], data),

@@ -1,4 +1,4 @@
-"""From rows of sealed events to links: each row goes to the clauses of its topic and epoch.
+"""From rows of sealed events to links: each row goes to the clauses of its stream and epoch.
 
 Where clauses leave much to the subscriber's own check, the pairs of a batch may be very many. So
 a batch is gone through in slices, and what the last ones found says how many rows the next has.
@@ -42,7 +42,7 @@ class Slice(NamedTuple):
 
 
 class ClauseSearch:
-    """Goes through the groups of all topics and epochs.
+    """Goes through the groups of all streams and epochs.
 
     everything: the links that every event satisfies.
     links: how many there are.
@@ -52,7 +52,7 @@ class ClauseSearch:
         self._everything = everything
         self._by_key: dict[Key, list[ClauseGroup]] = {}
         for group in groups:
-            self._by_key.setdefault((group.topic, group.epoch), []).append(group)
+            self._by_key.setdefault((group.stream, group.epoch), []).append(group)
         self._several = _several(groups, everything, links)
         certain = [sum(group.untested for group in some) for some in self._by_key.values()]
         self._certain = len(everything) + max(certain, default=0)
@@ -63,7 +63,7 @@ class ClauseSearch:
         """What some rows find, which ascend; one slice at least.
 
         batch: of `event_parts.checked`.
-        directory: says which sizes the clauses of its topics have; others match nothing then.
+        directory: says which sizes the clauses of its streams have; others match nothing then.
         """
         most = max(1, PAIRS_IN_A_SLICE // max(1, self._certain))
         begin, step = 0, min(FIRST_ROWS, most)
@@ -89,7 +89,9 @@ class ClauseSearch:
         self, batch: pa.RecordBatch, rows: Int32s, directory: Directory | None
     ) -> tuple[Found, dict[int, str]]:
         """Pairs of row and link, some more than once, and what is wrong with rows."""
-        problems = dict.fromkeys(without_key(batch, rows).tolist(), "its topic or epoch is missing")
+        problems = dict.fromkeys(
+            without_key(batch, rows).tolist(), "its stream or epoch is missing"
+        )
         found = []
         for key, some in by_key(batch, rows):
             groups = self._groups_of(key, directory)
@@ -102,11 +104,11 @@ class ClauseSearch:
         return total(found), problems
 
     def _groups_of(self, key: Key, directory: Directory | None) -> list[ClauseGroup]:
-        """The groups of a topic and epoch, of the right sizes if these are known."""
+        """The groups of a stream and epoch, of the right sizes if these are known."""
         groups = self._by_key.get(key, [])
-        if directory is None or key[0] not in directory.topics:
+        if directory is None or key[0] not in directory.streams:
             return groups
-        outline = directory.topics[key[0]].outline
+        outline = directory.streams[key[0]].outline
         sizes = outline.bits, outline.dimensions
         return [group for group in groups if (group.bits, group.dimensions) == sizes]
 
@@ -114,7 +116,7 @@ class ClauseSearch:
 def _of_groups(
     batch: pa.RecordBatch, groups: list[ClauseGroup], rows: Int32s
 ) -> tuple[Found, dict[int, str]]:
-    """What rows of one topic and epoch find; wrong is what fits no group."""
+    """What rows of one stream and epoch find; wrong is what fits no group."""
     found, wrong = [], []
     for group in groups:
         parts, problems = parts_of(batch, rows, group.bits, group.dimensions)

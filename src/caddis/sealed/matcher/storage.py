@@ -1,6 +1,6 @@
 """A SealedMatcher as a folder of arrays that are mapped into memory.
 
-    format.json              the version of this layout, and each group's topic, epoch and sizes
+    format.json              the version of this layout, and each group's stream, epoch and sizes
     group0_*.npy             the arrays of a group and of its prefilter, one each, uncompressed
     everything.npy           links that every event satisfies
     ids.arrow                the subscriptions' ids by link number
@@ -56,7 +56,7 @@ def _save_group(folder: Path, number: int, group: ClauseGroup) -> dict[str, Any]
     elif group.sieve is not None or group.late is not None:
         raise ConfidentialError("only matchers with the prefilter 'rarest-bit' are saved")
     return {
-        "topic": group.topic,
+        "stream": group.stream,
         "epoch": group.epoch,
         "bits": group.bits,
         "unsifted": group.unsifted,
@@ -71,7 +71,7 @@ def _load_group(folder: Path, number: int, described: dict[str, Any]) -> ClauseG
         sieve = Prefilter(PrefilterArrays(*(mapped(folder, name) for name in names)))
     arrays = {name: mapped(folder, f"group{number}_{name}") for name in GROUP_ARRAYS}
     return ClauseGroup(
-        topic=described["topic"],
+        stream=described["stream"],
         epoch=described["epoch"],
         bits=described["bits"],
         unsifted=described["unsifted"],

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from caddis.arrays import Bools, Bytes, Floats, Int64s
 from caddis.errors import ConfidentialError
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys import MatchingKey, Randomness
 from caddis.sealed.values.aspe_kernels import none_negative, rotate
 
@@ -44,13 +44,13 @@ SLICE = 1024
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """Seals points and queries of a topic in an epoch.
+    """Seals points and queries of a stream in an epoch.
 
     Everybody with the key gets the same matrix to the last bit.
 
     >>> import os, pyarrow as pa
     >>> from caddis.sealed.values.coordinates import Coordinates
-    >>> design = TopicDesign.of("homes", pa.schema([("price", pa.int32())]))
+    >>> design = StreamDesign.of("homes", pa.schema([("price", pa.int32())]))
     >>> coordinates, key = Coordinates(design), MatchingKey.of(bytes(32), "homes", 1)
     >>> plain = coordinates.null_points(2)
     >>> coordinates.put_orders(plain, 0, np.array([0, 1]), np.array([0.25, 0.75]))
@@ -66,8 +66,8 @@ class Transform:
     _inverse: _Split = field(repr=False)
 
     @classmethod
-    def of(cls, key: MatchingKey, design: TopicDesign) -> Transform:
-        """The transform of a topic and epoch; a few are kept, as drawing one takes a while."""
+    def of(cls, key: MatchingKey, design: StreamDesign) -> Transform:
+        """The transform of a stream and epoch; a few are kept, as drawing one takes a while."""
         return cls(design.padding, *_matrices(key.transform_secret, design.dimensions))
 
     def points(self, plain: Floats, randomness: Randomness) -> Floats:

@@ -38,7 +38,7 @@ import pyarrow as pa
 from caddis.arrays import Floats, Int32s, Int64s
 from caddis.errors import ConfidentialError
 from caddis.language import exact_limits, is_floating, is_text
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys import Randomness
 
 TEXT_BYTES = 6
@@ -134,20 +134,20 @@ NULL_ORDER = (-0.75, -0.75)
 
 
 class Coordinates:
-    """Plain points and queries of a topic; columns are named by their place in `design.columns`.
+    """Plain points and queries of a stream; columns are named by their place in `design.columns`.
 
     size: of plain vectors, which have no padding yet.
 
     >>> import os, pyarrow as pa
     >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
-    >>> coordinates = Coordinates(TopicDesign.of("homes", schema))
+    >>> coordinates = Coordinates(StreamDesign.of("homes", schema))
     >>> points = coordinates.null_points(2)
     >>> coordinates.put_orders(points, 1, np.array([0]), np.array([0.5]))
     >>> points @ coordinates.at_least(1, 0.25) >= 0
     array([ True, False])
     """
 
-    def __init__(self, design: TopicDesign) -> None:
+    def __init__(self, design: StreamDesign) -> None:
         columns = design.columns
         self._names = [one.column.name for one in columns]
         single = [at for at, one in enumerate(columns) if not one.column.repeated]

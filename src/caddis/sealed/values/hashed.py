@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from caddis.arrays import Bytes, Int32s, Int64s, Words
 from caddis.language import Column, Key, is_floating, is_text
-from caddis.sealed.design import TopicDesign
+from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys import DIGEST_BYTES, MatchingKey, places_of
 from caddis.sealed.prefilter import filters_from
 
@@ -134,9 +134,9 @@ MOST_KEPT = 200_000
 
 
 class HashedValues:
-    """The digests of a topic's values in an epoch."""
+    """The digests of a stream's values in an epoch."""
 
-    def __init__(self, key: MatchingKey, design: TopicDesign, most_kept: int = MOST_KEPT) -> None:
+    def __init__(self, key: MatchingKey, design: StreamDesign, most_kept: int = MOST_KEPT) -> None:
         self._hashing = key.hashing()
         self._paths = [one.column.path for one in design.columns]
         self._most_kept = most_kept
@@ -183,7 +183,7 @@ class Hashed(NamedTuple):
     digests: Bytes
 
 
-def filters_of(elements: Sequence[Hashed], rows: int, design: TopicDesign) -> Words:
+def filters_of(elements: Sequence[Hashed], rows: int, design: StreamDesign) -> Words:
     """The Bloom filters of so many rows with these elements."""
     owners = _joined([one.rows for one in elements])
     places = [places_of(one.digests, design.bits, design.hashes)[one.places] for one in elements]

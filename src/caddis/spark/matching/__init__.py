@@ -7,11 +7,11 @@ from caddis.spark.matching.model_reports import ModelReport, ModelUse
 from caddis.spark.matching.sealed_folder import SealedFolder
 from caddis.spark.matching.sealed_ledger import Ledger
 from caddis.spark.matching.sealed_matching import sealed_columns
-from caddis.spark.matching.sealed_reports import OTHER_TOPICS, SealedReport
+from caddis.spark.matching.sealed_reports import OTHER_STREAMS, SealedReport
 from caddis.spark.matching.worker import KeyCheck, joined
 
 __all__ = [
-    "OTHER_TOPICS",
+    "OTHER_STREAMS",
     "KeyCheck",
     "Ledger",
     "MatchResult",

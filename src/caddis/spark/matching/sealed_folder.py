@@ -1,6 +1,6 @@
 """What the workers of a sealed match share: a folder beside the subscriptions.
 
-    directory.json      publishers and topics, if a directory was given that is no file already
+    directory.json      publishers and streams, if a directory was given that is no file already
     counts.json         events, and how many of them were refused and why, task by task added up
     refused.jsonl       the first of the refused events
 

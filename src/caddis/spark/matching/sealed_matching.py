@@ -37,7 +37,7 @@ EVENT_KEY = "event_id"
 WHOLE = (ByteType, ShortType, IntegerType, LongType)
 COMPARED = {
     "event_id": (StringType, *WHOLE),
-    "topic": (StringType,),
+    "stream": (StringType,),
     "epoch": WHOLE,
     "publisher": (StringType,),
     "filter": (BinaryType,),

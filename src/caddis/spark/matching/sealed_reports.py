@@ -7,8 +7,8 @@ import pyarrow as pa
 from caddis.spark.matching.sealed_folder import SealedFolder
 
 EVENTS, INSPECTED, TESTS, PRODUCTS = "events", "inspected", "tests", "products"
-OTHER_TOPICS = "events of other topics"
-COUNTED = {EVENTS, INSPECTED, TESTS, PRODUCTS, OTHER_TOPICS}
+OTHER_STREAMS = "events of other streams"
+COUNTED = {EVENTS, INSPECTED, TESTS, PRODUCTS, OTHER_STREAMS}
 """What is counted beside kinds of errors."""
 
 
@@ -27,13 +27,13 @@ class SealedReport:
 
     @property
     def events(self) -> int:
-        """Sealed events that arrived; of those that `open_events` reads, its topic's."""
+        """Sealed events that arrived; of those that `open_events` reads, its stream's."""
         return self._counts.get(EVENTS, 0)
 
     @property
-    def other_topics(self) -> int:
-        """Events that `open_events` left alone since they say they are of another topic."""
-        return self._counts.get(OTHER_TOPICS, 0)
+    def other_streams(self) -> int:
+        """Events that `open_events` left alone since they say they are of another stream."""
+        return self._counts.get(OTHER_STREAMS, 0)
 
     @property
     def inspected(self) -> int:

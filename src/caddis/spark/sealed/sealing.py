@@ -21,7 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from caddis.errors import EventError
 from caddis.language import is_array
-from caddis.sealed import EventSealer, Opener, TopicDesign, check_authority
+from caddis.sealed import EventSealer, Opener, StreamDesign, check_authority
 from caddis.sealed.keys import (
     Directory,
     Identity,
@@ -34,7 +34,7 @@ from caddis.sealed.keys import (
 )
 from caddis.spark.base import arrow_schema, new_folder, plainly_named, session_timezone
 from caddis.spark.matching import (
-    OTHER_TOPICS,
+    OTHER_STREAMS,
     Ledger,
     SealedFolder,
     SealedReport,
@@ -44,13 +44,13 @@ from caddis.spark.matching import (
 
 EVENT_ID, SEALED_ID = "event_id", "sealed_id"
 NUMBERED = ("publisher", "epoch", "run", "number")
-"""What no two events of a topic have in common."""
+"""What no two events of a stream have in common."""
 
 
 def seal_events(
     events: DataFrame, keys: PublisherKeys, *, event_key: str = EVENT_ID, compressed: bool = False
 ) -> DataFrame:
-    """Events, batch or streaming, sealed for the topic and epoch of a publisher's keys.
+    """Events, batch or streaming, sealed for the stream and epoch of a publisher's keys.
 
     Every task is a run of its own. Whoever computes the result twice publishes twice: nobody can
     tell that the sealed events are the same, so write it down and publish from there.
@@ -77,7 +77,7 @@ def seal_events(
     return plainly_named(events, operator.columns).mapInArrow(operator, from_arrow_schema(schema))
 
 
-def _check_columns(events: DataFrame, design: TopicDesign, event_key: str) -> None:
+def _check_columns(events: DataFrame, design: StreamDesign, event_key: str) -> None:
     """Refuse columns of which something would be lost, and the lack of those that must be."""
     names, known = events.columns, design.schema.names
     if event_key not in names:
@@ -87,7 +87,7 @@ def _check_columns(events: DataFrame, design: TopicDesign, event_key: str) -> No
     unknown = set(names) - set(known) - {event_key}
     if unknown:
         raise EventError(
-            f"topic {design.topic!r} has no column {min(unknown)!r}: it would be lost; select "
+            f"stream {design.stream!r} has no column {min(unknown)!r}: it would be lost; select "
             f"what is to be sealed of {', '.join(known)}"
         )
     readable = arrow_schema(events.schema, design.timezone).names
@@ -98,17 +98,17 @@ def _check_columns(events: DataFrame, design: TopicDesign, event_key: str) -> No
     for one in design.schema:
         if not one.nullable and one.name not in names:
             raise EventError(
-                f"events have no column {one.name!r}, which is NOT NULL in topic "
-                f"{design.topic!r}; they have {', '.join(names)}"
+                f"events have no column {one.name!r}, which is NOT NULL in stream "
+                f"{design.stream!r}; they have {', '.join(names)}"
             )
 
 
-def check_timezone(events: DataFrame, design: TopicDesign) -> None:
+def check_timezone(events: DataFrame, design: StreamDesign) -> None:
     """Sealed and plain matching must mean the same by a date or a time without a time zone."""
     timezone = session_timezone(events)
     if timezone != design.timezone:
         raise EventError(
-            f"topic {design.topic!r} reads dates and times in {design.timezone}, this session in "
+            f"stream {design.stream!r} reads dates and times in {design.timezone}, this session in "
             f"{timezone}; set spark.sql.session.timeZone"
         )
 
@@ -121,7 +121,7 @@ class SealOperator:
     event_key: str
     compressed: bool
     name: str
-    design: TopicDesign
+    design: StreamDesign
     matching: MatchingKey
     sealing: SealingKey
     signing: bytes = field(repr=False)
@@ -140,19 +140,19 @@ def open_events(
     ring: KeyRing,
     directory: Directory,
     *,
-    topic: str,
+    stream: str,
     sealed_id: str = SEALED_ID,
     report: SealedReport | None = None,
     report_dir: str | PathLike[str] | None = None,
 ) -> DataFrame:
-    """The events of one topic as they were published, of sealed ones, batch or streaming.
+    """The events of one stream as they were published, of sealed ones, batch or streaming.
 
     Each is checked as its reader must: who signed it, in which epoch, whether it was changed, and
     whether it came before in the same task. What is refused is told in the report, and stops
     nobody. A replay that lands in another task is not noticed, as an `Inbox` in one place would;
     dropping duplicates of `sealed_id` drops those within a batch.
 
-    ring: a subscriber's keys; those of the topic travel to the workers.
+    ring: a subscriber's keys; those of the stream travel to the workers.
     sealed_id: a name for the column that tells all events apart, made of the publisher and its
         numbers of epoch, run and event. Two publishers may use one event_id: so match with
         event_key="sealed_id".
@@ -160,11 +160,11 @@ def open_events(
         is none, and workers warn of what they refuse.
     """
     columns = sealed_columns(events, EVENT_ID, directory)
-    # Workers get the topic's keys alone: whether the ring fits the directory is seen here.
+    # Workers get the stream's keys alone: whether the ring fits the directory is seen here.
     check_authority(ring, directory)
-    epochs = ring.epochs(topic, "subscriber")
-    keys = {epoch: ring.subscriber_keys(topic, epoch) for epoch in epochs}
-    design = ring.subscriber_keys(topic).design
+    epochs = ring.epochs(stream, "subscriber")
+    keys = {epoch: ring.subscriber_keys(stream, epoch) for epoch in epochs}
+    design = ring.subscriber_keys(stream).design
     materials = {
         epoch: Material(one.design, one.matching.secret, one.content.secret)
         for epoch, one in keys.items()
@@ -172,14 +172,14 @@ def open_events(
     check_timezone(events, design)
     if sealed_id in {EVENT_ID, *design.schema.names}:
         raise EventError(
-            f"topic {topic!r} has a column {sealed_id!r} itself; give sealed_id another name"
+            f"stream {stream!r} has a column {sealed_id!r} itself; give sealed_id another name"
         )
     folder = None
     if report is not None:
         folder = str(new_folder(report_dir))
         report.attach(SealedFolder(Path(folder)))
     id_type = arrow_schema(events.schema, "UTC").field(EVENT_ID).type
-    operator = OpenOperator(columns, topic, sealed_id, ring.name, materials, directory, folder)
+    operator = OpenOperator(columns, stream, sealed_id, ring.name, materials, directory, folder)
     schema = _opened_schema(design, id_type, sealed_id)
     spark_schema = from_arrow_schema(schema, prefer_timestamp_ntz=True)
     return plainly_named(events, columns).mapInArrow(operator, spark_schema)
@@ -187,10 +187,10 @@ def open_events(
 
 @dataclass(frozen=True, slots=True)
 class OpenOperator:
-    """Called by `mapInArrow` once a task; holds a subscriber's secrets of one topic."""
+    """Called by `mapInArrow` once a task; holds a subscriber's secrets of one stream."""
 
     columns: tuple[str, ...]
-    topic: str
+    stream: str
     sealed_id: str
     name: str
     materials: Mapping[int, Material] = field(repr=False)
@@ -204,26 +204,26 @@ class OpenOperator:
         ledger = Ledger(self.folder)
         for arrived in joined(batches):
             batch = arrived.rename_columns(list(self.columns))
-            others = pc.fill_null(pc.not_equal(batch.column("topic"), self.topic), False)
+            others = pc.fill_null(pc.not_equal(batch.column("stream"), self.stream), False)
             mine = batch.filter(pc.invert(others))
             opened = opener.open(mine)
-            ledger.count(OTHER_TOPICS, batch.num_rows - mine.num_rows)
+            ledger.count(OTHER_STREAMS, batch.num_rows - mine.num_rows)
             ledger.tell(mine, opened.refused)
-            if self.topic in opened.events:
-                rows, events = opened.events[self.topic]
+            if self.stream in opened.events:
+                rows, events = opened.events[self.stream]
                 yield _with_ids(events, mine.take(pa.array(rows)), self.sealed_id)
         ledger.finish()
 
     def _ring(self) -> KeyRing:
-        """The topic's keys; who they belong to stays where it is, so the identity is made up."""
+        """The stream's keys; who they belong to stays where it is, so the identity is made up."""
         identity = Identity.new(self.name, os.urandom)
         keys: dict[tuple[str, Role], Mapping[int, Material]] = {
-            (self.topic, "subscriber"): self.materials
+            (self.stream, "subscriber"): self.materials
         }
         return KeyRing(identity, self.directory.version, self.directory.authority, keys)
 
 
-def _opened_schema(design: TopicDesign, id_type: pa.DataType, sealed_id: str) -> pa.Schema:
+def _opened_schema(design: StreamDesign, id_type: pa.DataType, sealed_id: str) -> pa.Schema:
     """The design's columns, behind the ids. Whoever has a key can seal nulls, so all may be null:
     Spark does not look, and would follow a pointer that leads nowhere.
     """

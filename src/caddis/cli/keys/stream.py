@@ -1,4 +1,4 @@
-"""A new topic: the columns of its events, and how they are sealed."""
+"""A new stream: the columns of its events, and how they are sealed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from caddis.cli.keys.said import KeysSaid, command
 from caddis.cli.shell import checked_timezone, count
 from caddis.errors import EventError
 from caddis.files import EXAMPLE, FileFormat, existing, format_of, parse_schema, schema_of
-from caddis.sealed import Scheme, TopicDesign
+from caddis.sealed import Scheme, StreamDesign
 from caddis.sealed.keys import change_authority
 
 
 @dataclass(frozen=True, slots=True)
-class TopicOrder:
-    """A topic as the user describes it."""
+class StreamOrder:
+    """A stream as the user describes it."""
 
     name: str
     schema: str | None
@@ -33,9 +33,9 @@ class TopicOrder:
     padding: int
     overlap: int
 
-    def design(self) -> TopicDesign:
+    def design(self) -> StreamDesign:
         """How its events are sealed."""
-        return TopicDesign.of(
+        return StreamDesign.of(
             self.name,
             self._columns(),
             rate=self.rate,
@@ -60,15 +60,15 @@ class TopicOrder:
         return schema_of(events, self.format or format_of(events, EventError), self.timezone)
 
 
-def begin_topic(path: Path, order: TopicOrder) -> KeysSaid:
-    """A topic that the authority then has."""
+def begin_stream(path: Path, order: StreamOrder) -> KeysSaid:
+    """A stream that the authority then has."""
     design = order.design()
     change_authority(
-        path, lambda authority: authority.add_topic(design, os.urandom, overlap=order.overlap)
+        path, lambda authority: authority.add_stream(design, os.urandom, overlap=order.overlap)
     )
     columns = [one.column.name for one in design.columns]
     ordered = [one.column.name for one in design.columns if one.ordered]
-    name, point = design.topic, count(design.dimensions, "coordinate")
+    name, point = design.stream, count(design.dimensions, "coordinate")
     return KeysSaid(
         (
             f"{name!r} begins in epoch 1.",
@@ -77,7 +77,7 @@ def begin_topic(path: Path, order: TopicOrder) -> KeysSaid:
             f"An event has a filter of {design.bits:,} bits and a point of {point}.",
         ),
         {
-            "topic": name,
+            "stream": name,
             "epoch": 1,
             "columns": columns,
             "ordered": ordered,
