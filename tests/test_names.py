@@ -18,7 +18,7 @@ TREES = [Tree("oak"), Tree("yew", evergreen=True)]
 
 
 def test_a_default_must_be_registered():
-    with pytest.raises(CaddisError, match="there is no tree 'elm'. There are: oak, yew"):
+    with pytest.raises(CaddisError, match=r"there is no tree 'elm'\. There are: oak, yew"):
         Registry("tree", TREES, default="elm", error=CaddisError)
 
 

@@ -10,7 +10,7 @@
     ├── OverlayError              an overlay file, topology or broker message is not usable
     ├── TopicError                interests, rates, votes or channels are not usable
     ├── FilterError               a Bloom filter of this size or rate cannot be made
-    ├── ConfidentialError         sealed events, sealed subscriptions or keys are not usable
+    ├── SealedError               sealed events, sealed subscriptions or keys are not usable
     │   ├── KeyFileError          a file with keys is missing, damaged or open to others
     │   ├── AccessError           a party is not registered, or a stream is not open to it
     │   └── SealedEventError      one sealed event is refused:
@@ -112,19 +112,19 @@ class FilterError(CaddisError):
     """A Bloom filter of this size or rate cannot be made."""
 
 
-class ConfidentialError(CaddisError):
+class SealedError(CaddisError):
     """Sealed events, sealed subscriptions or keys are not usable."""
 
 
-class KeyFileError(ConfidentialError):
+class KeyFileError(SealedError):
     """A file with keys is missing, damaged, of another kind or open to others."""
 
 
-class AccessError(ConfidentialError):
+class AccessError(SealedError):
     """A party is not registered, or a stream is not open to it."""
 
 
-class SealedEventError(ConfidentialError):
+class SealedEventError(SealedError):
     """One sealed event is refused; the others of its batch are not."""
 
 

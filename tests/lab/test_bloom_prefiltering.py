@@ -10,7 +10,7 @@ import pytest
 from caddis.arrays import Words
 from caddis.bloom import false_positive_rate
 from caddis.cli.lab.options import PREFILTERING
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.lab.bloom_prefiltering.figures import SHEETS, all_figures, figures_named
 from caddis.lab.bloom_prefiltering.kinds import KINDS, Experiment, is_timed, plan
 from caddis.lab.bloom_prefiltering.runs import TABLE, Conditions, Draw, Scale, Setup, per_event
@@ -218,7 +218,7 @@ def test_no_two_repeats_draw_alike():
 
 
 def test_there_is_no_other_figure():
-    with pytest.raises(ConfidentialError, match="there is no figure '2a'; there is: tests"):
+    with pytest.raises(SealedError, match="there is no figure '2a'; there is: tests"):
         figures_named(("tests", "2a"), CONDITIONS)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.sealed.design import Scheme, StreamDesign
 from caddis.sealed.keys.authority import Authority
 from caddis.sealed.keys.directory import Directory
@@ -63,7 +63,7 @@ def random_stream_schema(random: Random) -> pa.Schema:
         schema = random_schema(random)
         try:
             StreamDesign.of("any", schema)
-        except ConfidentialError:
+        except SealedError:
             continue
         return schema
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caddis.arrays import Bools, Floats
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys.secrets import Randomness
 from caddis.sealed.values import aspe
@@ -276,7 +276,7 @@ def test_matrices_of_other_keys_and_sizes_have_nothing_in_common():
 
 def test_a_matrix_that_cannot_be_inverted_is_refused(monkeypatch):
     monkeypatch.setattr(aspe, "LARGEST_RESIDUAL", 0.0)
-    with pytest.raises(ConfidentialError, match="cannot be inverted"):
+    with pytest.raises(SealedError, match="cannot be inverted"):
         Transform.of(key_of(99), design_of(1, 1))
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.errors import AccessError, ConfidentialError, KeyFileError, NotEntitled
+from caddis.errors import AccessError, KeyFileError, NotEntitled, SealedError
 from caddis.sealed.keys.authority import Authority
 from caddis.sealed.keys.directory import Directory
 from caddis.sealed.keys.entitlements import Purpose, Span, covers, ended, is_open, opened, wrapped
@@ -196,9 +196,9 @@ def test_what_cannot_be_is_said_in_one_sentence(homes, change, message):
 
 
 def test_a_design_whose_columns_are_not_there_is_no_stream(homes):
-    with pytest.raises(ConfidentialError, match="no string column is named price"):
+    with pytest.raises(SealedError, match="no string column is named price"):
         homes.authority.add_stream(replace(design("b"), ordered_texts=("price",)), Chance())
-    with pytest.raises(ConfidentialError, match="no column of these events can be tested"):
+    with pytest.raises(SealedError, match="no column of these events can be tested"):
         replace(design("b"), schema=pa.schema([("photo", pa.binary())]))
 
 
@@ -256,7 +256,7 @@ def test_what_a_stranger_signed_and_wrapped_is_refused_if_it_is_no_key(homes, ma
     purpose = Purpose("boats", 1, "subscriber", "ann")
     package = Package(purpose, wrapped(material, ann.public.receiving, purpose))
     bundle = Bundle.signed("ann", 1, (package,), stranger.signing)
-    with pytest.raises(ConfidentialError):
+    with pytest.raises(SealedError):
         KeyRing.open(ann, bundle)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from caddis.errors import ConfidentialError, ReplayedEvent, SubscriptionError, TamperedEvent
+from caddis.errors import ReplayedEvent, SealedError, SubscriptionError, TamperedEvent
 from caddis.language import Clause, ClauseTable, Column, InValues, ValueSet
 from caddis.models import Asker, Catalogue, Statistics
 from caddis.overlay.batch_routing import POLICIES, BatchRouter, Means
@@ -104,7 +104,7 @@ def test_a_text_that_is_not_sealed_is_refused(text: str):
 )
 def test_clauses_that_are_not_sealed_make_no_matcher(predicate: InValues):
     clauses = clause_table([(Clause((predicate,)),)])
-    with pytest.raises(ConfidentialError, match="sealed"):
+    with pytest.raises(SealedError, match="sealed"):
         SealedMatcher.from_clauses(clauses, pa.array([0]))
 
 

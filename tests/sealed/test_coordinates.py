@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.arrays import Floats
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.sealed.values.coordinates import CELLS, Coordinates
 from tests.sealed.plain_points import (
     Query,
@@ -113,12 +113,12 @@ def test_weights_are_drawn_anew():
 def test_tokens_leave_points_to_orders():
     coordinates = Coordinates(design_of(2, 2, scheme="tokens"))
     assert coordinates.size == 5
-    with pytest.raises(ConfidentialError, match="do not carry the value of 'text0'"):
+    with pytest.raises(SealedError, match="do not carry the value of 'text0'"):
         coordinates.equality([(0, 1)], seeded(0))
-    with pytest.raises(ConfidentialError, match="do not carry the value of 'text0'"):
+    with pytest.raises(SealedError, match="do not carry the value of 'text0'"):
         coordinates.put_cells(coordinates.null_points(1), 0, np.array([0]), np.array([1]))
 
 
 def test_a_column_without_an_order_has_no_ranges():
-    with pytest.raises(ConfidentialError, match="do not carry the order of 'text1'"):
+    with pytest.raises(SealedError, match="do not carry the order of 'text1'"):
         COORDINATES.at_most(1, 0.5)

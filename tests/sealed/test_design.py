@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from caddis.bloom import false_positive_rate
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.language.columns import COLLATION_METADATA
 from caddis.sealed.design import StreamDesign, filter_size
 
@@ -93,7 +93,7 @@ def test_a_design_survives_being_written_down():
 )
 def test_a_design_that_cannot_be_used_is_refused(change, problem):
     plain = {**StreamDesign.of("homes", SCHEMA).as_json(), **change}
-    with pytest.raises(ConfidentialError, match=problem):
+    with pytest.raises(SealedError, match=problem):
         StreamDesign.from_json(plain)
 
 
@@ -101,21 +101,19 @@ def test_a_design_that_cannot_be_used_is_refused(change, problem):
 def test_a_design_that_lacks_a_field_is_refused(missing):
     plain = StreamDesign.of("homes", SCHEMA).as_json()
     del plain[missing]
-    with pytest.raises(
-        ConfidentialError, match="no stream's design: its fields are stream, schema"
-    ):
+    with pytest.raises(SealedError, match="no stream's design: its fields are stream, schema"):
         StreamDesign.from_json(plain)
 
 
 def test_twenty_thousand_values_are_more_than_a_filter_can_hold():
-    with pytest.raises(ConfidentialError, match="up to 65536, not 575168"):
+    with pytest.raises(SealedError, match="up to 65536, not 575168"):
         StreamDesign.of("homes", SCHEMA, values=20_000)
 
 
 @pytest.mark.parametrize("values", [None, 1])
 def test_events_of_which_nothing_can_be_tested_have_no_design(values):
     schema = pa.schema([("photo", pa.binary())])
-    with pytest.raises(ConfidentialError, match="no column of these events can be tested"):
+    with pytest.raises(SealedError, match="no column of these events can be tested"):
         StreamDesign.of("homes", schema, values=values)
 
 
@@ -131,16 +129,16 @@ def test_a_dictionary_is_a_column_of_its_values(values):
 )
 def test_types_that_spark_does_not_have_cannot_be_sealed(type_):
     schema = pa.schema([("city", pa.string()), ("other", type_)])
-    with pytest.raises(ConfidentialError, match="column 'other' cannot be sealed"):
+    with pytest.raises(SealedError, match="column 'other' cannot be sealed"):
         StreamDesign.of("homes", schema)
 
 
 def test_ordered_texts_must_be_columns_of_texts():
-    with pytest.raises(ConfidentialError, match="no string column is named price"):
+    with pytest.raises(SealedError, match="no string column is named price"):
         StreamDesign.of("homes", SCHEMA, ordered_texts=["price"])
 
 
 def test_columns_whose_names_differ_by_case_alone_cannot_be_sealed():
     schema = pa.schema([("price", pa.int32()), ("Price", pa.int32())])
-    with pytest.raises(ConfidentialError, match="ambiguous column 'price'"):
+    with pytest.raises(SealedError, match="ambiguous column 'price'"):
         StreamDesign.of("homes", schema)

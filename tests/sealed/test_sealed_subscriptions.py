@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.sealed.clauses.subscriptions import (
     ClauseBlock,
     _as_bytes,
@@ -271,19 +271,19 @@ def test_whatever_is_damaged_reads_as_its_twin_reads_it(seed, damage, changes):
 
 def test_only_sealed_subscriptions_can_be_joined():
     for blobs in ([], [b""], [b"city = 'Galway'"]):
-        with pytest.raises(ConfidentialError, match="no sealed subscription"):
+        with pytest.raises(SealedError, match="no sealed subscription"):
             join(blobs)
 
 
 def test_a_plain_text_is_no_sealed_one():
-    with pytest.raises(ConfidentialError, match="not sealed"):
+    with pytest.raises(SealedError, match="not sealed"):
         from_text("city = 'Galway'")
 
 
 def test_clauses_whose_owners_do_not_ascend_are_not_packed():
     block = random_block(1, rows=9)
     mixed = replace(block, owner=np.arange(len(block), dtype=np.int32)[::-1])
-    with pytest.raises(ConfidentialError, match="owners of clauses that are packed must ascend"):
+    with pytest.raises(SealedError, match="owners of clauses that are packed must ascend"):
         pack(mixed, len(block))
 
 

@@ -12,9 +12,9 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from caddis.errors import (
-    ConfidentialError,
     EventError,
     InvalidSubscriptions,
+    SealedError,
     SubscriptionTableError,
 )
 from caddis.sealed.clauses.subscriptions import ClauseBlock, join, unpack_all
@@ -141,7 +141,7 @@ def test_every_sealer_has_a_run_of_its_own():
 
 @pytest.mark.parametrize("run", [-1, 1 << 63])
 def test_a_run_that_no_event_could_have_is_refused(run: int):
-    with pytest.raises(ConfidentialError, match=f"a BIGINT from 0 on, not {run}"):
+    with pytest.raises(SealedError, match=f"a BIGINT from 0 on, not {run}"):
         seal_events(run=run)
 
 

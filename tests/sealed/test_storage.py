@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from caddis import Matcher
-from caddis.errors import ConfidentialError, IndexFolderError
+from caddis.errors import IndexFolderError, SealedError
 from caddis.sealed.design import SCHEMES, Scheme
 from caddis.sealed.events.gate import Gate
 from caddis.sealed.matcher.groups import Sifting
@@ -45,7 +45,7 @@ def test_there_is_no_secret_in_a_saved_matcher(tmp_path: Path):
 @pytest.mark.parametrize("prefilter", ["paper", None])
 def test_only_our_own_prefilter_is_saved(prefilter: Sifting, tmp_path: Path):
     matcher = SealedMatcher.compile(sealed_wheres(), prefilter=prefilter)
-    with pytest.raises(ConfidentialError, match="rarest-bit"):
+    with pytest.raises(SealedError, match="rarest-bit"):
         matcher.save(tmp_path)
 
 

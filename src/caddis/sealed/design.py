@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import pyarrow as pa
 
 from caddis.bloom import size_for
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.language import (
     UTF8_BINARY,
     Column,
@@ -105,18 +105,18 @@ class StreamDesign:
 
     def __post_init__(self) -> None:
         if not self.stream:
-            raise ConfidentialError("a stream needs a name")
+            raise SealedError("a stream needs a name")
         if self.scheme not in SCHEMES:
-            raise ConfidentialError(f"a scheme is {' or '.join(SCHEMES)}, not {self.scheme!r}")
+            raise SealedError(f"a scheme is {' or '.join(SCHEMES)}, not {self.scheme!r}")
         if not WORD <= self.bits <= MOST_BITS or self.bits % WORD:
-            raise ConfidentialError(
+            raise SealedError(
                 f"filters have a multiple of {WORD} bits up to {MOST_BITS}, not {self.bits}; they "
                 "need fewer for fewer values, or for a greater rate of errors"
             )
         if not 0 < self.hashes <= MOST_HASHES:
-            raise ConfidentialError(f"between 1 and {MOST_HASHES} hashes, not {self.hashes}")
+            raise SealedError(f"between 1 and {MOST_HASHES} hashes, not {self.hashes}")
         if self.padding < 0 or self.padding % 2:
-            raise ConfidentialError(f"padding is an even number from 0 on, not {self.padding}")
+            raise SealedError(f"padding is an even number from 0 on, not {self.padding}")
         object.__setattr__(self, "schema", plain_schema(self.schema))
         columns = _columns_of(self.schema, frozenset(self.ordered_texts))
         object.__setattr__(self, "columns", columns)
@@ -185,10 +185,10 @@ class StreamDesign:
         """From what `as_json` gave."""
         if plain.keys() != JSON_TYPES.keys():
             names = ", ".join(JSON_TYPES)
-            raise ConfidentialError(f"this is no stream's design: its fields are {names}")
+            raise SealedError(f"this is no stream's design: its fields are {names}")
         for name, type_ in JSON_TYPES.items():
             if type(plain[name]) is not type_:
-                raise ConfidentialError(
+                raise SealedError(
                     f"this is no stream's design: {name!r} should be of type {type_.__name__}"
                 )
         given: dict[str, Any] = dict(plain)
@@ -211,7 +211,7 @@ def _read_schema(text: str) -> pa.Schema:
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
     except (ValueError, OSError, pa.ArrowException) as problem:
-        raise ConfidentialError(f"this is no stream's design: {problem}") from None
+        raise SealedError(f"this is no stream's design: {problem}") from None
 
 
 def _columns_of(schema: pa.Schema, ordered_texts: frozenset[str]) -> tuple[SealedColumn, ...]:
@@ -219,18 +219,18 @@ def _columns_of(schema: pa.Schema, ordered_texts: frozenset[str]) -> tuple[Seale
     try:
         found = [columns.find(path) for path in dotted_paths(schema)]
     except UnknownColumn as problem:
-        raise ConfidentialError(f"events of this schema cannot be sealed: {problem}") from None
+        raise SealedError(f"events of this schema cannot be sealed: {problem}") from None
     names = {column.name for column in found if is_text(column.type)}
     if ordered_texts - names:
         unknown = ", ".join(sorted(ordered_texts - names))
-        raise ConfidentialError(f"no string column is named {unknown}")
+        raise SealedError(f"no string column is named {unknown}")
     tested = tuple(
         SealedColumn(column, not column.repeated and _is_ordered(column, ordered_texts))
         for column in found
         if is_comparable(column.type) and column.collation == UTF8_BINARY
     )
     if not tested:
-        raise ConfidentialError(
+        raise SealedError(
             "no column of these events can be tested while it is sealed: nobody could subscribe"
         )
     return tested

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.language import is_array, is_instant, is_text
 
 
@@ -42,7 +42,7 @@ def _plain_column(field: pa.Field) -> pa.Field:
     try:
         return _plain_field(field)
     except NoPlainType as problem:
-        raise ConfidentialError(f"column {field.name!r} cannot be sealed: {problem}") from None
+        raise SealedError(f"column {field.name!r} cannot be sealed: {problem}") from None
 
 
 def plain_type(type_: pa.DataType) -> pa.DataType:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from caddis.errors import ConfidentialError, EventError, InvalidSubscriptions, SubscriptionError
+from caddis.errors import EventError, InvalidSubscriptions, SealedError, SubscriptionError
 from caddis.language import Concept, is_text, parse_all, sql_type
 from caddis.matching import OnInvalid, named_errors, subscription_ids_of
 from caddis.sealed.clauses import ClauseSealing, pack, sealable
@@ -60,7 +60,7 @@ class EventSealer:
         self._number = 0
         self.run = int.from_bytes(randomness(8), "little") >> 1 if run is None else run
         if not 0 <= self.run < MOST_RUNS:
-            raise ConfidentialError(f"the number of a run is a BIGINT from 0 on, not {run}")
+            raise SealedError(f"the number of a run is a BIGINT from 0 on, not {run}")
 
     def seal(self, batch: pa.RecordBatch, event_key: str = "event_id") -> pa.RecordBatch:
         """Sealed events, row by row those of the batch."""

@@ -35,7 +35,7 @@ from caddis.cli.sealed.opening import OpenOrder, open_events
 from caddis.cli.sealed.publishing import EventOrder, seal_events
 from caddis.cli.sealed.subscribing import SubscriptionOrder, seal_subscriptions
 from caddis.cli.shell import Job, require_java
-from caddis.errors import CaddisError, ConfidentialError
+from caddis.errors import CaddisError, SealedError
 from caddis.matching import Matcher
 from caddis.sealed import Scheme
 
@@ -67,7 +67,7 @@ def run_demo(demo: SealedDemo, job: Job, broker: Broker | None = None) -> DemoSu
     """
     began = time.monotonic()
     if demo.folder.exists() and any(demo.folder.iterdir()):
-        raise ConfidentialError(f"{demo.folder} is not empty; name a new folder with --dir")
+        raise SealedError(f"{demo.folder} is not empty; name a new folder with --dir")
     require_java()
     town, quiet = Town(demo.folder), Job(quiet=True)
     with job.screen.step("Handing out keys, making up offers and wishes") as step:

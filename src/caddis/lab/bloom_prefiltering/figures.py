@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.lab.bloom_prefiltering.runs import Conditions
 from caddis.lab.bloom_prefiltering.sizes import BEST
 from caddis.lab.figures import Figure, Line, named
@@ -42,7 +42,7 @@ def all_figures(conditions: Conditions) -> tuple[Figure, ...]:
 
 def figures_named(wanted: tuple[str, ...], conditions: Conditions) -> tuple[Figure, ...]:
     """Some of them; without a name, all."""
-    return named(all_figures(conditions), wanted, ConfidentialError)
+    return named(all_figures(conditions), wanted, SealedError)
 
 
 def _tests(experiment: str) -> tuple[Line, ...]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.lab.bloom_prefiltering.workload import RATE, STREAM, HashedWords
 from caddis.lab.figures import Run, RunTable
 from caddis.sealed.keys import MatchingKey
@@ -54,7 +54,7 @@ def per_event(
     return min(spent, *others) / count * MICRO
 
 
-TABLE = RunTable(Run, ConfidentialError)
+TABLE = RunTable(Run, SealedError)
 
 
 @dataclass(frozen=True, slots=True)

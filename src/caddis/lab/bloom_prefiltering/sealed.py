@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.lab.bloom_prefiltering.runs import Case, Draw, Setup
 from caddis.lab.bloom_prefiltering.workload import RATE, SCHEMA, STREAM, VALUES
 from caddis.lab.figures import Measured
@@ -117,7 +117,7 @@ def check_nothing_is_lost(
     pairs = [np.stack([some.rows, some.links], axis=1) for some in (plain, found)]
     missed = set(map(tuple, pairs[0].tolist())) - set(map(tuple, pairs[1].tolist()))
     if missed:
-        raise ConfidentialError(f"{len(missed)} matches were lost by sealing")
+        raise SealedError(f"{len(missed)} matches were lost by sealing")
 
 
 def _randomness(draw: Draw) -> Randomness:

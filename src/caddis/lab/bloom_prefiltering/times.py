@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Words
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.lab.bloom_prefiltering.runs import Case, Draw, Setup
 from caddis.lab.bloom_prefiltering.workload import (
     Elements,
@@ -115,4 +115,4 @@ def check_same(index: Prefilter, lists: PaperLists, filters: Filters) -> None:
         set(zip(one.rows.tolist(), one.clauses.tolist(), strict=True)) for one in (found, others)
     ]
     if pairs[0] != pairs[1]:
-        raise ConfidentialError("two prefilters do not find the same candidates")
+        raise SealedError("two prefilters do not find the same candidates")

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.language import is_text
 from caddis.sealed.clauses import unpack_kernels as kernels
 from caddis.sealed.clauses.unpack_kernels import (
@@ -96,10 +96,10 @@ class ClauseBlock:
 def pack(block: ClauseBlock, rows: int) -> list[bytes]:
     """By subscription from 0 to `rows`: its bytes; owners must ascend."""
     if np.any(np.diff(block.owner) < 0):
-        raise ConfidentialError("the owners of clauses that are packed must ascend")
+        raise SealedError("the owners of clauses that are packed must ascend")
     counts = np.column_stack([np.diff(block.token_starts), np.diff(block.vector_starts)])
     if counts.max(initial=0) > MOST_OF_A_CLAUSE:
-        raise ConfidentialError(f"a sealed clause has at most {MOST_OF_A_CLAUSE:,} tokens")
+        raise SealedError(f"a sealed clause has at most {MOST_OF_A_CLAUSE:,} tokens")
     stream = block.stream.encode()
     sizes = block.filters.shape[1], block.vectors.shape[1]
     arrays = [counts.astype("<u2"), block.filters.astype("<u8", copy=False)]
@@ -127,7 +127,7 @@ def join(blobs: Iterable[bytes]) -> bytes:
     """
     given = list(blobs)
     if not given or any(blob[:1] != bytes([VERSION]) for blob in given):
-        raise ConfidentialError(PROBLEMS[NO_VERSION])
+        raise SealedError(PROBLEMS[NO_VERSION])
     return bytes([VERSION]) + b"".join(blob[1:] for blob in given)
 
 
@@ -144,7 +144,7 @@ def from_text(text: str) -> bytes:
     """The bytes of a sealed subscription that `as_text` wrote."""
     found = _decoded(text)
     if isinstance(found, int):
-        raise ConfidentialError(PROBLEMS[found])
+        raise SealedError(PROBLEMS[found])
     return found
 
 

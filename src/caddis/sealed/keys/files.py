@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from caddis.errors import ConfidentialError, KeyFileError
+from caddis.errors import KeyFileError, SealedError
 
 Thing = TypeVar("Thing")
 
@@ -76,7 +76,7 @@ def _read(path: Path, made: Callable[[object], Thing], *, secret: bool) -> Thing
     plain = _parsed(path, _content(path, secret))
     try:
         return made(plain)
-    except ConfidentialError as problem:
+    except SealedError as problem:
         raise KeyFileError(f"{path}: {problem}") from None
 
 

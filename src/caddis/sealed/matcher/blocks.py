@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Int32s, Int64s, Words
-from caddis.errors import ConfidentialError, SubscriptionError, SubscriptionTableError
+from caddis.errors import SealedError, SubscriptionError, SubscriptionTableError
 from caddis.language import Clause, ClauseTable, Column, InValues, ValueSet, is_text, sql_type
 from caddis.sealed.clauses import ClauseBlock, pack, unpack_all
 from caddis.sealed.design import MOST_BITS, WORD
@@ -236,7 +236,7 @@ def leading_blocks(
     """
     blocks, problems = sound_blocks(_sealed_bytes(clauses))
     for problem in problems.values():
-        raise ConfidentialError(f"a broker's clause is no sealed one: {problem}")
+        raise SealedError(f"a broker's clause is no sealed one: {problem}")
     owners = np.repeat(clauses.owner, np.diff(clauses.starts))
     order = np.argsort(clauses.members, kind="stable")
     counts = np.bincount(clauses.members, minlength=len(clauses.predicates))
@@ -253,7 +253,7 @@ def leading_blocks(
 def _sealed_bytes(clauses: ClauseTable) -> pa.Array:
     """By predicate of a broker's table: the bytes that it stands for."""
     if len(clauses.starts) > 1 and (clauses.starts[1:] - clauses.starts[:-1]).max() > 1:
-        raise ConfidentialError("a broker's sealed clause is one equality, and nothing beside it")
+        raise SealedError("a broker's sealed clause is one equality, and nothing beside it")
     return pa.array([_bytes(one) for one in clauses.predicates], pa.large_binary())
 
 
@@ -262,4 +262,4 @@ def _bytes(predicate: object) -> bytes:
         [low, high] = predicate.values.cuts
         if len(low) == 3 == len(high) and low[1] == high[1] and isinstance(low[1], bytes):
             return low[1]
-    raise ConfidentialError("a broker for sealed events was given a clause that is not sealed")
+    raise SealedError("a broker for sealed events was given a clause that is not sealed")

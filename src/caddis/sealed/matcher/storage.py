@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from caddis.arrays import Int32s
-from caddis.errors import ConfidentialError, IndexFolderError
+from caddis.errors import IndexFolderError, SealedError
 from caddis.files import mapped, mapped_ids, read_numbers, write_array, write_ids, write_numbers
 from caddis.sealed.matcher.groups import ClauseGroup
 from caddis.sealed.prefilter import Prefilter, PrefilterArrays
@@ -54,7 +54,7 @@ def _save_group(folder: Path, number: int, group: ClauseGroup) -> dict[str, Any]
         for name, array in group.sieve.arrays._asdict().items():
             write_array(folder, f"group{number}_sieve_{name}", array)
     elif group.sieve is not None or group.late is not None:
-        raise ConfidentialError("only matchers with the prefilter 'rarest-bit' are saved")
+        raise SealedError("only matchers with the prefilter 'rarest-bit' are saved")
     return {
         "stream": group.stream,
         "epoch": group.epoch,

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
 from caddis.arrays import Bools, Bytes, Floats, Int64s
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys import MatchingKey, Randomness
 from caddis.sealed.values.aspe_kernels import none_negative, rotate
@@ -261,7 +261,7 @@ def _matrices(secret: bytes, dimensions: int) -> tuple[_Split, _Split]:
     exact, small = _parts(matrix, _split(inverse))
     residual = (np.eye(dimensions) - exact) - small
     if not np.linalg.norm(residual) < LARGEST_RESIDUAL:
-        raise ConfidentialError("the matrix of this key cannot be inverted")
+        raise SealedError("the matrix of this key cannot be inverted")
     high, low = _split(inverse)
     low += inverse @ residual
     return split, _Split(np.ascontiguousarray(high.T), np.ascontiguousarray(low.T))

@@ -36,7 +36,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Floats, Int32s, Int64s
-from caddis.errors import ConfidentialError
+from caddis.errors import SealedError
 from caddis.language import exact_limits, is_floating, is_text
 from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys import Randomness
@@ -216,10 +216,10 @@ class Coordinates:
 
     def _cell_place(self, column: int) -> int:
         if column not in self._cell_places:
-            raise ConfidentialError(f"points do not carry the value of {self._names[column]!r}")
+            raise SealedError(f"points do not carry the value of {self._names[column]!r}")
         return self._cell_places[column]
 
     def _order_place(self, column: int) -> int:
         if column not in self._order_places:
-            raise ConfidentialError(f"points do not carry the order of {self._names[column]!r}")
+            raise SealedError(f"points do not carry the order of {self._names[column]!r}")
         return self._order_places[column]

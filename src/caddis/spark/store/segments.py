@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from caddis.errors import ConfidentialError, ModelError, SubscriptionTableError
+from caddis.errors import ModelError, SealedError, SubscriptionTableError
 from caddis.files import NUMBERS
 from caddis.language import Vocabulary, is_text
 from caddis.matching import LinkMatcher, Matcher, OnInvalid
@@ -157,7 +157,7 @@ def _bytes(text: str | None) -> bytes | None:
 
     try:
         return None if text is None else from_text(text)
-    except ConfidentialError:
+    except SealedError:
         return None
 
 
