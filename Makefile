@@ -3,10 +3,10 @@
 PYTHON_IN_VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test bench format clean
+.PHONY: help setup java demo test test-long bench format clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup java ## match a city's marketplace, then a stream of photos with a contact sheet
 	@.venv/bin/caddis demo marketplace
@@ -15,6 +15,9 @@ demo: setup java ## match a city's marketplace, then a stream of photos with a c
 
 test: setup java ## run every check: style, types, imports, tests, coverage
 	@scripts/test.sh
+
+test-long: setup java ## the same, with every random test repeated until it finds what is rare
+	@CADDIS_TEST_LONG=1 scripts/test.sh
 
 bench: setup java ## print the benchmark's table of ratios
 	@$(PYTHON_IN_VENV) bench/matching.py

@@ -6,14 +6,21 @@ first call of a compiled kernel includes its compilation.
 Coverage is measured by the tests of single cases. A property runs the same lines for each of its
 examples, and would take twice as long if each of them were measured; of a test that is repeated
 with other seeds, the first is measured.
+
+Tests that press Ctrl-C send SIGINT to themselves and to what they start. Under nohup and in the
+background of a shell it comes ignored, and would be so in all that is started from here.
 """
 
 import os
+import signal
 import sys
 from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "ci",
