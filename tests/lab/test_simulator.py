@@ -18,7 +18,7 @@ from caddis.lab.workloads.overlay import Subscription, Workload, parsed, where_o
 from caddis.ordering.certificate.instance import Instance
 from caddis.overlay.broker import Broker
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding
-from caddis.overlay.forwarding.traffic import Event, Learnt, Message, Publish
+from caddis.overlay.messages import Event, Learnt, Message, Publish
 from caddis.overlay.topology.tree import Topology
 from tests.lab.overlays import drawn_topology, drawn_workload
 from tests.overlay.adrift import patient

@@ -21,29 +21,27 @@ from caddis.overlay.broker import Broker
 from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, Sharing
 from caddis.overlay.forwarding.sharing import IMPATIENT, SharingVisit
-from caddis.overlay.forwarding.traffic import (
+from caddis.overlay.forwarding.visits import Sent
+from caddis.overlay.messages import (
+    Advertise,
     Answered,
     Ask,
     Event,
     Inside,
-    Learnt,
-    Message,
-    Notification,
-    Publish,
-    Wake,
-)
-from caddis.overlay.forwarding.visits import Sent
-from caddis.overlay.messages import (
-    Advertise,
     Join,
+    Learnt,
     Leave,
     Link,
+    Message,
     Neighbour,
+    Notification,
+    Publish,
     Publisher,
     Subscribe,
     Subscriber,
     Unadvertise,
     Unsubscribe,
+    Wake,
 )
 from tests.ordering.clauses import CONCEPTS, SCHEMA, Where, drawn_where, models, of_photo
 from tests.ordering.clauses import Event as Facts

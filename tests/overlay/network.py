@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from random import Random
 
 from caddis.overlay.messages import Control, Join, Leave, Link, Neighbour
+from caddis.overlay.routing.publication_graph import Read
 from caddis.overlay.routing.routing import Routing
-from caddis.overlay.routing.tables import Read
 
 Way = tuple[str, str]
 """From one broker to another."""

@@ -9,17 +9,22 @@ from caddis.errors import OverlayError
 from caddis.models import UNASKED
 from caddis.overlay.broker import Broker
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding
-from caddis.overlay.forwarding.traffic import (
+from caddis.overlay.messages import (
     CLOCK,
     MODELS,
     Answered,
     Ask,
     Event,
+    Join,
     Learnt,
+    Leave,
+    Neighbour,
     Notification,
     Publish,
+    Publisher,
+    Subscribe,
+    Subscriber,
 )
-from caddis.overlay.messages import Join, Leave, Neighbour, Publisher, Subscribe, Subscriber
 from tests.ordering.clauses import CONCEPTS, Where, of_photo
 from tests.overlay.adrift import (
     Adrift,

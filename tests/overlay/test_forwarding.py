@@ -14,8 +14,7 @@ from caddis.models import UNASKED
 from caddis.overlay.broker import Broker
 from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, forwarding_named
-from caddis.overlay.forwarding.traffic import MODELS, Ask, Event, Publish
-from caddis.overlay.messages import Publisher, Subscribe, Subscriber
+from caddis.overlay.messages import MODELS, Ask, Event, Publish, Publisher, Subscribe, Subscriber
 from tests.ordering.clauses import CONCEPTS, Where, of_photo
 from tests.overlay.adrift import Adrift, drawn_overlay, patient, publish_some, read
 

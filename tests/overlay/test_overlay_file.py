@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import OverlayError
-from caddis.overlay.file import overlay_file
-from caddis.overlay.file.overlay_file import BrokerEntry, OverlayFile, read_overlay_file
+from caddis.overlay import file as overlay_file
+from caddis.overlay.file import BrokerEntry, OverlayFile, read_overlay_file
 
 HEAD = 'schema: "event_id BIGINT"\nbrokers:\n'
 

@@ -24,8 +24,8 @@ from caddis.overlay.messages import (
     Unsubscribe,
 )
 from caddis.overlay.routing.covering import covers, overlap
+from caddis.overlay.routing.publication_graph import Identity
 from caddis.overlay.routing.routing import Routing
-from caddis.overlay.routing.tables import Identity
 from tests.overlay.evaluation import Event, World
 from tests.overlay.network import Network, Way
 

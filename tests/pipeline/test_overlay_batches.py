@@ -9,7 +9,7 @@ import pytest
 from caddis.errors import OverlayError
 from caddis.spark.overlay.batches import BatchFolder, Committed, Totals, Written
 from caddis.spark.overlay.folder import OverlayFolder
-from caddis.spark.overlay.streams import FolderStream
+from caddis.spark.overlay.transport import FolderStream
 
 SCHEMA = pa.schema([("event_id", pa.int64())])
 

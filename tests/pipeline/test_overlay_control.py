@@ -13,10 +13,16 @@ import pytest
 from caddis.errors import OverlayError
 from caddis.language import Clause, Vocabulary, parse_all
 from caddis.overlay.messages import Advertise, Leave, Neighbour, Subscribe, Subscriber, Unsubscribe
-from caddis.spark.overlay.control import ControlLogs, ControlPlane, declare, subscribed
+from caddis.spark.overlay.control import (
+    ControlLogs,
+    ControlPlane,
+    declare,
+    from_record,
+    subscribed,
+    to_record,
+)
 from caddis.spark.overlay.folder import OverlayFolder
 from caddis.spark.overlay.logs import FolderLog, Log, Record
-from caddis.spark.overlay.messages import from_record, to_record
 from caddis.spark.overlay.settling import Settling, Signal
 
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.int64())])

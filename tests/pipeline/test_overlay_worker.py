@@ -16,9 +16,8 @@ from caddis.overlay.messages import Advertise, Join, Neighbour, Subscribe, Subsc
 from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
 from caddis.overlay.routing.routing import Routing
 from caddis.spark.matching.model_folder import ModelFolder
-from caddis.spark.overlay.graphs import GraphFolder
-from caddis.spark.overlay.records import link_schema
-from caddis.spark.overlay.worker import RouteOperator, RouteSettings
+from caddis.spark.overlay.transport import link_schema
+from caddis.spark.overlay.worker import GraphFolder, RouteOperator, RouteSettings
 
 SCHEMA = pa.schema([("event_id", pa.int64()), ("city", pa.string()), ("title", pa.string())])
 

@@ -17,13 +17,23 @@ from caddis.overlay.batch_routing import POLICIES, BatchRouter, Means
 from caddis.overlay.broker import Broker
 from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.forwarding.policies import FORWARDINGS
-from caddis.overlay.forwarding.traffic import Event, Inside, Message, Notification, Publish
 from caddis.overlay.known_answers import KnownAnswers
-from caddis.overlay.messages import Advertise, Join, Link, Neighbour, Publisher, Subscribe
+from caddis.overlay.messages import (
+    Advertise,
+    Event,
+    Inside,
+    Join,
+    Link,
+    Message,
+    Neighbour,
+    Notification,
+    Publish,
+    Publisher,
+    Subscribe,
+)
 from caddis.overlay.messages import Subscriber as SubscriberLink
 from caddis.overlay.routing.covering import covers
-from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
-from caddis.overlay.routing.tables import Entry, Table
+from caddis.overlay.routing.publication_graph import Entry, PublicationRoutingGraph, Table
 from caddis.sealed.clauses.subscriptions import as_text
 from caddis.sealed.design import SCHEMES, Scheme
 from caddis.sealed.events.gate import Gate, Refusal

@@ -38,10 +38,10 @@ from caddis.overlay.messages import Subscribe, Unsubscribe
 from caddis.spark.base.failures import spark_failures
 from caddis.spark.overlay.batches import BatchFolder
 from caddis.spark.overlay.broker import BrokerSettings, EventSettings
+from caddis.spark.overlay.control import to_record
 from caddis.spark.overlay.folder import OverlayFolder
-from caddis.spark.overlay.messages import to_record
 from caddis.spark.overlay.running import RunningOverlay
-from caddis.spark.overlay.streams import FolderStream
+from caddis.spark.overlay.transport import FolderStream
 from tests.spark.elsewhere import quickly
 
 # Names that mean something to Spark, or to the records on a link.

@@ -21,24 +21,30 @@ from caddis.matching import Matcher
 from caddis.models import UNASKED
 from caddis.ordering.kernels import NONE
 from caddis.overlay.forwarding import (
-    MODELS,
     NOBODY,
-    Answered,
-    Ask,
     Beliefs,
     CompiledGraph,
     Forwarding,
-    Inside,
-    Learnt,
-    Message,
-    Notification,
-    Publish,
     Sent,
     SharingVisit,
     Visit,
+)
+from caddis.overlay.messages import (
+    MODELS,
+    Answered,
+    Ask,
+    Inside,
+    Join,
+    Learnt,
+    Leave,
+    Link,
+    Message,
+    Neighbour,
+    Notification,
+    Publish,
+    Publisher,
     Wake,
 )
-from caddis.overlay.messages import Join, Leave, Link, Neighbour, Publisher
 from caddis.overlay.routing import CompileClauses, PublicationRoutingGraph, Read, Routing
 
 REMEMBERED = 100_000

@@ -18,7 +18,7 @@ from caddis.files import FileFormat, data_files, existing, format_of
 
 if TYPE_CHECKING:
     from caddis.models import Model
-    from caddis.overlay.file import BrokerEntry, OverlayFile
+    from caddis.overlay import BrokerEntry, OverlayFile
     from caddis.spark.overlay import BrokerSettings, EventSettings
 
 
@@ -126,8 +126,7 @@ class PreparedOverlay:
 
 def prepare_overlay(order: OverlayOrder) -> PreparedOverlay:
     """Read the file and all that it names, except events."""
-    from caddis.overlay import DEFAULT, policy_named
-    from caddis.overlay.file import read_overlay_file
+    from caddis.overlay import DEFAULT, policy_named, read_overlay_file
 
     overlay = read_overlay_file(existing(order.file, OverlayError))
     checked_timezone(order.timezone)

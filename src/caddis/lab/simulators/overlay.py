@@ -26,29 +26,25 @@ from caddis.lab.workloads import EVERYTHING, Workload
 from caddis.models import NO, UNASKED, YES
 from caddis.overlay import (
     Advertise,
+    Answered,
+    Ask,
     Broker,
     Control,
+    Event,
+    Inside,
     Join,
+    Learnt,
     Link,
+    Message,
     Neighbour,
+    Notification,
+    Publish,
     Publisher,
     Subscribe,
     Subscriber,
-)
-from caddis.overlay.forwarding import (
-    DEFAULT,
-    Answered,
-    Ask,
-    Event,
-    Forwarding,
-    Inside,
-    Learnt,
-    Message,
-    Notification,
-    Publish,
     Wake,
-    forwarding_named,
 )
+from caddis.overlay.forwarding import DEFAULT, Forwarding, forwarding_named
 from caddis.overlay.routing import Routing
 from caddis.overlay.topology import Topology
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from caddis.arrays import Floats, Int32s, Int64s
-from caddis.overlay.forwarding import Learnt, Publish
+from caddis.overlay import Learnt, Publish
 
 Mean = Literal["notifications", "brokers", "events", "paths"]
 """How the mean delay is taken, which the paper leaves open.

@@ -20,8 +20,7 @@ from caddis.language import Concept
 from caddis.ordering import Demand
 from caddis.ordering.kernels import PlanArrays
 from caddis.overlay.forwarding.routes import routes_of
-from caddis.overlay.forwarding.traffic import Event
-from caddis.overlay.messages import Link
+from caddis.overlay.messages import Event, Link
 from caddis.overlay.routing import PublicationRoutingGraph
 
 

@@ -28,9 +28,8 @@ from caddis.overlay.forwarding.compiled_graph import Beliefs, CompiledGraph
 from caddis.overlay.forwarding.policies import Forwarding, Sharing
 from caddis.overlay.forwarding.routes import next_model
 from caddis.overlay.forwarding.sharing_kernels import URGENT, Shares, share
-from caddis.overlay.forwarding.traffic import CLOCK, Learnt, Notification, Publish, Wake
 from caddis.overlay.forwarding.visits import NOBODY, Sent, Visit
-from caddis.overlay.messages import Link, Neighbour
+from caddis.overlay.messages import CLOCK, Learnt, Link, Neighbour, Notification, Publish, Wake
 
 FLUSH, IMPATIENT = "flush", "impatient"
 

@@ -12,8 +12,7 @@ from caddis.ordering.kernels import NONE
 from caddis.overlay.forwarding.compiled_graph import Beliefs, CompiledGraph
 from caddis.overlay.forwarding.policies import Forwarding
 from caddis.overlay.forwarding.routes import REACHED, SERVED, advance, reach_candidates
-from caddis.overlay.forwarding.traffic import Inside, Learnt, Message, Notification, Publish
-from caddis.overlay.messages import Link, Neighbour
+from caddis.overlay.messages import Inside, Learnt, Link, Message, Neighbour, Notification, Publish
 
 Sent = list[tuple[Link | Inside, Message]]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from caddis.language import Clause
 from caddis.overlay.messages import Control, Link, Neighbour, Subscribe, Unsubscribe
 from caddis.overlay.routing.covering import Change, Cover, EveryClause, overlap
-from caddis.overlay.routing.tables import Entry, Identity, Table
+from caddis.overlay.routing.publication_graph import Entry, Identity, Table
 
 Part = tuple[Link, Identity, int]
 """One clause of a subscription that came through a link."""

@@ -16,10 +16,57 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Int32s
-from caddis.language import ClauseTable, Concept, Predicate
+from caddis.errors import OverlayError
+from caddis.language import Clause, ClauseTable, Concept, Predicate
 from caddis.matching import LinkMatcher, Matcher
-from caddis.overlay.messages import Link, Neighbour, Subscriber
-from caddis.overlay.routing.tables import Entry, Identity
+from caddis.overlay.messages import Link, Neighbour, Subscribe, Subscriber
+
+Read = Callable[[str], tuple[Clause, ...]]
+"""The clauses of a WHERE text; raises SubscriptionError if it cannot be used."""
+
+Identity = tuple[str, str]
+"""The home of a subscription or publisher, and its name there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is wanted on one link by one subscription: `clauses`, which are true if any is.
+
+    numbers: which clauses of the text these are.
+    total: how many the text has.
+    """
+
+    where: str
+    clauses: tuple[Clause, ...]
+    numbers: tuple[int, ...]
+    total: int
+
+    @staticmethod
+    def of(message: Subscribe, read: Read) -> Entry:
+        """The entry that a message asks for.
+
+        >>> Entry.of(Subscribe("s", "TRUE"), lambda where: (Clause(()),)).numbers
+        (0,)
+        """
+        clauses = read(message.where)
+        numbers = tuple(range(len(clauses))) if message.clauses is None else message.clauses
+        for number in numbers:
+            if not 0 <= number < len(clauses):
+                raise OverlayError(
+                    f"subscription {message.subscription_id!r} asks for clause {number}, "
+                    f"but its text has {len(clauses)}: {message.where}"
+                )
+        chosen = tuple(clauses[number] for number in numbers)
+        return Entry(message.where, chosen, numbers, len(clauses))
+
+    def numbered(self) -> dict[int, Clause]:
+        """The clauses by their numbers."""
+        return dict(zip(self.numbers, self.clauses, strict=True))
+
+
+Table = dict[Link, dict[Identity, Entry]]
+"""A publication routing table: who wants what on which link. No link is without an entry."""
+
 
 CompileClauses = Callable[[ClauseTable, pa.Array], LinkMatcher]
 """Makes a matcher of clauses and the ids of their owners, such as `Matcher.from_clauses`."""

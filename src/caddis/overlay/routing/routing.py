@@ -30,7 +30,79 @@ from caddis.overlay.messages import (
     Unsubscribe,
 )
 from caddis.overlay.routing.asking import Asking
-from caddis.overlay.routing.tables import Advertisements, Entry, Identity, Read, Table
+from caddis.overlay.routing.publication_graph import Entry, Identity, Read, Table
+
+
+class Advertisements:
+    """The WHERE texts of all publishers, by the links that they came through.
+
+    >>> from caddis.overlay.messages import Publisher
+    >>> known = Advertisements()
+    >>> known.join(Neighbour("b"))
+    >>> known.put(Publisher("p"), ("a", "p"), "price < 200")
+    True
+    >>> known.settle()
+    [(Neighbour(name='b'), Advertise(publisher='p', where='price < 200', home='a'))]
+    """
+
+    def __init__(self) -> None:
+        self._heard: dict[Identity, dict[Link, str]] = {}
+        self._told: dict[Neighbour, dict[Identity, str]] = {}
+        self._stirred: dict[Identity, None] = {}
+
+    def join(self, neighbour: Neighbour) -> None:
+        """Tell a neighbour everything."""
+        self._told[neighbour] = {}
+        self._stirred |= dict.fromkeys(self._heard)
+
+    def leave(self, neighbour: Neighbour) -> None:
+        """Forget what a neighbour was told, and what it said."""
+        del self._told[neighbour]
+        for identity in [one for one, heard in self._heard.items() if neighbour in heard]:
+            self.drop(neighbour, identity)
+
+    def put(self, link: Link, identity: Identity, where: str) -> bool:
+        """Take in what a publisher will publish; False if it is known already."""
+        heard = self._heard.setdefault(identity, {})
+        if heard.get(link) == where:
+            return False
+        heard[link] = where
+        self._stirred[identity] = None
+        return True
+
+    def drop(self, link: Link, identity: Identity) -> bool:
+        """Forget what a publisher will publish; False if it was not known through the link."""
+        heard = self._heard.get(identity, {})
+        if link not in heard:
+            return False
+        del heard[link]
+        if not heard:
+            del self._heard[identity]
+        self._stirred[identity] = None
+        return True
+
+    def settle(self) -> list[tuple[Neighbour, Control]]:
+        """What the neighbours must be told since the last time."""
+        stirred, self._stirred = self._stirred, {}
+        return [
+            (neighbour, message)
+            for neighbour in self._told
+            for identity in stirred
+            for message in self._news(neighbour, identity)
+        ]
+
+    def _news(self, neighbour: Neighbour, identity: Identity) -> list[Control]:
+        """What is to be said of one publisher to one neighbour; the latest word counts."""
+        told, (home, publisher) = self._told[neighbour], identity
+        heard = self._heard.get(identity, {})
+        wheres = [where for link, where in heard.items() if link != neighbour]
+        if not wheres:
+            known = told.pop(identity, None) is not None
+            return [Unadvertise(publisher, home)] if known else []
+        if told.get(identity) == wheres[-1]:
+            return []
+        told[identity] = wheres[-1]
+        return [Advertise(publisher, wheres[-1], home)]
 
 
 class Routing:

@@ -1,10 +1,9 @@
 """TODO."""
 
 from caddis.spark.overlay.broker import EVERYTHING, BrokerSettings, EventSettings
-from caddis.spark.overlay.control import subscribed
+from caddis.spark.overlay.control import subscribed, to_record
 from caddis.spark.overlay.folder import OverlayFolder
 from caddis.spark.overlay.logs import Log
-from caddis.spark.overlay.messages import to_record
 from caddis.spark.overlay.running import BrokerReport, RunningOverlay
 
 __all__ = [

@@ -21,7 +21,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from caddis.errors import OverlayError
-from caddis.spark.overlay.records import Kind
+from caddis.spark.overlay.transport import Kind
 
 MANIFEST = "manifest.json"
 KEPT = 2

@@ -35,10 +35,8 @@ from caddis.spark.matching import ModelFolder, OnError
 from caddis.spark.overlay.batches import BatchFolder, Committed, Totals, Written
 from caddis.spark.overlay.control import ControlPlane, declare
 from caddis.spark.overlay.folder import OverlayFolder
-from caddis.spark.overlay.graphs import GraphFolder
-from caddis.spark.overlay.records import WRITTEN, as_records
-from caddis.spark.overlay.streams import OutStream
-from caddis.spark.overlay.worker import RouteOperator, RouteSettings
+from caddis.spark.overlay.transport import WRITTEN, OutStream, as_records
+from caddis.spark.overlay.worker import GraphFolder, RouteOperator, RouteSettings
 
 POLL = "200 milliseconds"
 EVERYTHING = "TRUE"

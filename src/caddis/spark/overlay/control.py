@@ -1,4 +1,6 @@
-"""A broker's control plane: it takes messages from logs, and appends to logs what must be sent on.
+"""Control messages and the links of a broker's own clients, as JSON and back.
+
+A broker's control plane: it takes messages from logs, and appends to logs what must be sent on.
 
     clients' log ─┐                          ┌─▶ log to a neighbour
     log from one ─┼─▶ journal ─▶ Routing ────┼─▶ log to another
@@ -17,11 +19,58 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from caddis.errors import OverlayError, SubscriptionError
-from caddis.overlay import Advertise, Control, Join, Neighbour, Subscribe, Unadvertise, Unsubscribe
+from caddis.overlay import (
+    Advertise,
+    Control,
+    Join,
+    Leave,
+    Link,
+    Neighbour,
+    Publisher,
+    Subscribe,
+    Subscriber,
+    Unadvertise,
+    Unsubscribe,
+)
 from caddis.overlay.routing import PublicationRoutingGraph, Read, Routing
 from caddis.spark.overlay.logs import Log, Record
-from caddis.spark.overlay.messages import client_of, from_record, to_record
 from caddis.spark.overlay.settling import CLIENTS, Settling, Signal
+
+_KINDS: dict[str, type[Control]] = {
+    kind.__name__: kind for kind in (Advertise, Unadvertise, Subscribe, Unsubscribe, Join, Leave)
+}
+
+
+def to_record(message: Control) -> Record:
+    """A message as JSON.
+
+    >>> to_record(Subscribe("ann", "price < 9"))["kind"]
+    'Subscribe'
+    """
+    return {"kind": type(message).__name__, **asdict(message)}
+
+
+def from_record(record: Record) -> Control:
+    """The message again."""
+    fields = {name: value for name, value in record.items() if name not in ("kind", "by")}
+    if record.get("kind") not in _KINDS:
+        raise OverlayError(f"a log holds what is no control message: {record}")
+    if fields.get("clauses") is not None:
+        fields["clauses"] = tuple(fields["clauses"])
+    try:
+        return _KINDS[record["kind"]](**fields)
+    except TypeError as problem:
+        raise OverlayError(f"a log holds what is no control message: {record}") from problem
+
+
+def client_of(message: Control) -> Link:
+    """The link of the one at this broker who says something."""
+    if isinstance(message, Subscribe | Unsubscribe):
+        return Subscriber(message.subscription_id)
+    if isinstance(message, Advertise | Unadvertise):
+        return Publisher(message.publisher)
+    raise OverlayError(f"only brokers say {type(message).__name__}")
+
 
 DECLARED: Record = {"kind": "Declared"}
 """Among the clients' records: all that the overlay file says of this broker came before."""

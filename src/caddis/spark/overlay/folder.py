@@ -27,7 +27,7 @@ from caddis.overlay import DEFAULT
 from caddis.overlay.forwarding import forwarding_named
 from caddis.spark.overlay.control import ControlLogs
 from caddis.spark.overlay.logs import FolderLog
-from caddis.spark.overlay.streams import FolderStream, FolderTransport
+from caddis.spark.overlay.transport import FolderStream, FolderTransport
 
 SETTINGS = "overlay.json"
 

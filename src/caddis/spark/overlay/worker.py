@@ -1,4 +1,14 @@
-"""What runs in Spark's Python workers for a broker: records in, files for its links out.
+"""Routing graphs on disk, version by version, for the workers to map into memory.
+
+    graphs/
+      CURRENT, versions/       as in `folders`
+      segments/00000007/       the compiled matcher of a version
+        links.json             its neighbours and subscribers, and where each entry leads
+        advertised/            what events must satisfy that are published here, if not all may be
+
+A version is published when a micro-batch needs it, so none goes while a task still reads it.
+
+What runs in Spark's Python workers for a broker: records in, files for its links out.
 
 A task writes a file for each link that something goes through, into the micro-batch's staging
 folder, and tells which. Only files that a task told of when it succeeded will count, so a task that
@@ -7,6 +17,7 @@ fails or runs twice does no harm.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -20,12 +31,65 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from caddis.arrays import Int32s
+from caddis.errors import IndexFolderError
+from caddis.matching import Matcher
 from caddis.models import AnswerCache, Asker, Reading, Tally
 from caddis.ordering import EventProblem
-from caddis.overlay import HERE, BatchRouter, Decider, KnownAnswers, Means
+from caddis.overlay import HERE, BatchRouter, Decider, KnownAnswers, Means, Neighbour, Subscriber
+from caddis.overlay.routing import PublicationRoutingGraph
+from caddis.spark.base import VersionFolder
 from caddis.spark.matching import KeyCheck, ModelFolder, OnError, joined
-from caddis.spark.overlay.graphs import GraphFolder
-from caddis.spark.overlay.records import Kind
+from caddis.spark.overlay.transport import Kind
+
+LINKS, ADVERTISED = "links.json", "advertised"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedGraph:
+    """One version."""
+
+    graph: PublicationRoutingGraph
+    advertised: Matcher | None
+    """Events that are published here satisfy its one link; None if any may be."""
+
+
+class GraphFolder:
+    """Written by one broker's driver, read by its workers."""
+
+    def __init__(self, path: Path) -> None:
+        self._versions = VersionFolder(path)
+
+    def publish(self, graph: PublicationRoutingGraph, advertised: Matcher | None) -> str:
+        """Write a version; its name."""
+        name = self._versions.new_segment()
+        folder = self._versions.segment(name)
+        graph.matcher.save(folder)
+        if advertised is not None:
+            advertised.save(folder / ADVERTISED)
+        links = {
+            "neighbours": [link.name for link in graph.neighbours],
+            "subscribers": [link.subscription_id for link in graph.subscribers],
+            "link_of": graph.link_of.tolist(),
+        }
+        (folder / LINKS).write_text(json.dumps(links))
+        return self._versions.publish((name,), {}).name
+
+    def load(self, version: str) -> LoadedGraph:
+        """A version by its name."""
+        [segment] = self._versions.version(version).segments
+        folder = self._versions.segment(segment)
+        try:
+            links = json.loads((folder / LINKS).read_text())
+        except FileNotFoundError:
+            raise IndexFolderError(f"{folder} is gone, or this machine does not see it") from None
+        graph = PublicationRoutingGraph(
+            Matcher.load(folder),
+            tuple(map(Neighbour, links["neighbours"])),
+            tuple(map(Subscriber, links["subscribers"])),
+            np.array(links["link_of"], np.int32),
+        )
+        advertised = folder / ADVERTISED
+        return LoadedGraph(graph, Matcher.load(advertised) if advertised.exists() else None)
 
 
 @dataclass(frozen=True, slots=True)
