@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from caddis.cli.doctor import checks
-from caddis.cli.shell.java import find_java, require_java
+from caddis.cli.shell.machine import find_java, require_java
 from caddis.errors import EnvironmentProblem
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from caddis.cli.match.model_summary import ModelSummary
-from caddis.cli.match.models import load_models
+from caddis.cli.shell.models import ModelSummary, load_models
 from caddis.errors import CaddisError, ModelError
 from caddis.models import Model
 from caddis.spark import ModelUse

@@ -49,7 +49,7 @@ def test_steps_are_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):
 
     def work(job: Job) -> Found:
         with job.screen.step("Counting") as step:
-            step.tell("1/2 tasks", 1, 2)
+            step.update("1/2 tasks", 1, 2)
             step.done = "Counted"
         return Found(3)
 
@@ -147,7 +147,7 @@ def test_on_a_terminal_a_step_is_a_live_line_with_a_bar():
     shown = screen.Screen()
     shown.messages = console
     with shown.step("Counting") as step:
-        step.tell("1/2 tasks", 1, 2)
+        step.update("1/2 tasks", 1, 2)
         step.done = "Counted"
         time.sleep(0.2)
     said = terminal.getvalue()

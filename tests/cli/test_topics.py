@@ -72,7 +72,7 @@ def test_a_demo_does_not_write_into_a_folder_that_holds_something(caddis, files)
 
 
 def test_plots_ask_for_matplotlib_before_the_work(caddis, files, monkeypatch):
-    monkeypatch.setattr("caddis.cli.lab.runs.find_spec", lambda _: None)
+    monkeypatch.setattr("caddis.cli.shell.machine.find_spec", lambda _: None)
     assert "pip install 'caddis[lab]'" in caddis(*CALL).stderr
 
 

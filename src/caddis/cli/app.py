@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 
 from caddis import __version__
-from caddis.cli.demo import command as demo
-from caddis.cli.doctor import command as doctor
-from caddis.cli.explain import command as explain
-from caddis.cli.keys import command as keys
-from caddis.cli.lab import command as lab
-from caddis.cli.match import command as match
-from caddis.cli.overlay import command as overlay
-from caddis.cli.sealed import command as sealed
-from caddis.cli.topics import command as topics
+from caddis.cli.demo import app as demo
+from caddis.cli.doctor import app as doctor
+from caddis.cli.explain import app as explain
+from caddis.cli.keys import app as keys
+from caddis.cli.lab import app as lab
+from caddis.cli.match import app as match
+from caddis.cli.overlay import app as overlay
+from caddis.cli.sealed import app as sealed
+from caddis.cli.topics import app as topics
 
 app = typer.Typer(
     name="caddis",
@@ -27,13 +27,8 @@ app = typer.Typer(
     epilog="Exit codes: 0 done; 1 the input or the machine is not as it must be; 2 wrong usage; "
     "130 stopped by Ctrl-C. With CADDIS_DEBUG=1 errors come with their whole story.",
 )
-for verb in (match, explain, demo, doctor):
-    app.command(name=verb.NAME, epilog=verb.EXAMPLES)(verb.command)
-app.add_typer(overlay.app)
-app.add_typer(topics.app)
-app.add_typer(keys.app)
-app.add_typer(sealed.app)
-app.add_typer(lab.app)
+for noun in (match, explain, demo, doctor, overlay, topics, keys, sealed, lab):
+    app.add_typer(noun)
 
 
 def _say_version(wanted: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import Job, options, run
+from caddis.cli.shell import AsJson, Job, Master, run
 
 if TYPE_CHECKING:
     from caddis.cli.demo.marketplace import Marketplace
@@ -25,6 +25,7 @@ EXAMPLES = """
 
   caddis demo photos --photos ~/Pictures --frames 500 --out sheet.html
 """
+app = typer.Typer()
 OFFERS, WISHES, FRAMES, WATCHES = 100_000, 100_000, 2_000, 300
 SHEET = Path("contact-sheet.html")
 
@@ -84,6 +85,7 @@ Out = Annotated[
 ]
 
 
+@app.command(name=NAME, epilog=EXAMPLES)
 def command(
     which: Which = "marketplace",
     subscriptions: Subscriptions = None,
@@ -94,8 +96,8 @@ def command(
     frames: Frames = None,
     photos: Photos = None,
     out: Out = None,
-    master: options.Master = "local[*]",
-    as_json: options.AsJson = False,
+    master: Master = "local[*]",
+    as_json: AsJson = False,
 ) -> None:
     """Show the main thing on data that is made here.
 

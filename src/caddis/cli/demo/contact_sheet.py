@@ -14,8 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from caddis.cli.match import milliseconds_a_run
-from caddis.cli.shell import count, short
+from caddis.cli.shell import count, milliseconds_a_run, short
 
 if TYPE_CHECKING:
     from caddis.spark import ModelUse

@@ -22,8 +22,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from caddis.cli.match import start_spark
-from caddis.cli.shell import Job, count, rate, require_java, show_rows
+from caddis.cli.shell import Job, count, rate, require_java, show_rows, start_spark
 
 if TYPE_CHECKING:
     from caddis.spark.base import DataFrame, SparkSession
@@ -143,9 +142,7 @@ def _pass(doing: str, matches: DataFrame, out: Path, job: Job) -> float:
 
     with (
         job.screen.step(doing) as step,
-        watching_tasks(
-            matches.sparkSession, lambda done, all_: step.tell(f"{done}/{all_} tasks", done, all_)
-        ),
+        watching_tasks(matches.sparkSession, step.show_tasks),
     ):
         write_matches(matches, out, "parquet")
         return step.seconds

@@ -22,8 +22,16 @@ from rich.markup import escape
 from caddis.cli.demo.contact_sheet import Sheet, write_sheet
 from caddis.cli.demo.photo_files import make_frames, own_photos, wheel_photos, write_events
 from caddis.cli.demo.photo_reasons import sections
-from caddis.cli.match import ModelSummary, start_spark
-from caddis.cli.shell import Job, count, rate, require_java, show_rows, text_table
+from caddis.cli.shell import (
+    Job,
+    ModelSummary,
+    count,
+    rate,
+    require_java,
+    show_rows,
+    start_spark,
+    text_table,
+)
 
 if TYPE_CHECKING:
     from caddis.cli.demo.contact_sheet import Section
@@ -158,7 +166,7 @@ def _made(order: PhotoOrder, folder: Path, job: Job) -> pa.Table:
             sources,
             taken,
             folder / "frames",
-            lambda done: step.tell(f"{done:,} made", done, order.frames),
+            lambda done: step.update(f"{done:,} made", done, order.frames),
         )
         step.done = f"{frames} of {count(len(sources), 'photo')} made"
     events = photo_events(taken, paths)
@@ -196,7 +204,7 @@ def _streamed(matches: DataFrame, folder: Path, frames: int, job: Job) -> list[M
         for batch in follow(query):
             batches.append(batch)
             seen, found = sum(b.events for b in batches), sum(b.matches for b in batches)
-            step.tell(f"{seen:,} frames, {found:,} matches", seen, frames)
+            step.update(f"{seen:,} frames, {found:,} matches", seen, frames)
         step.done = f"{count(frames, 'frame')} matched"
     return batches
 

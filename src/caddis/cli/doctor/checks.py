@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from caddis.cli.shell import ADVICE, OLDEST, debugging, find_java
+from caddis.cli.shell import JAVA_ADVICE, OLDEST_JAVA, debugging, find_java
 from caddis.errors import CaddisError
 
 if TYPE_CHECKING:
@@ -79,10 +79,10 @@ def _java() -> Check:
     if java is None:
         home = os.environ.get("JAVA_HOME")
         found = f"none at JAVA_HOME ({home})" if home else "none"
-        return Check("Java", "fail", found, ADVICE)
+        return Check("Java", "fail", found, JAVA_ADVICE)
     found = f"{java.version} at {java.path}"
-    if java.major < OLDEST:
-        return Check("Java", "fail", found, f"{ADVICE}, and point JAVA_HOME at it")
+    if java.major < OLDEST_JAVA:
+        return Check("Java", "fail", found, f"{JAVA_ADVICE}, and point JAVA_HOME at it")
     return Check("Java", "ok", found)
 
 

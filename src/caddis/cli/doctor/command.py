@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from caddis.cli.doctor.checks import Check, machine_checks, package_checks, spark_checks
-from caddis.cli.shell import Job, options, run
+from caddis.cli.shell import AsJson, Job, Master, run
 
 NAME = "doctor"
 EXAMPLES = """
@@ -20,6 +20,7 @@ EXAMPLES = """
 
   caddis doctor --no-spark --json
 """
+app = typer.Typer()
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
@@ -53,12 +54,13 @@ class Diagnosis:
         console.print(_verdict(failed, warned))
 
 
+@app.command(name=NAME, epilog=EXAMPLES)
 def command(
     spark: Annotated[
         bool, typer.Option("--spark/--no-spark", help="Whether to start Spark and run a job.")
     ] = True,
-    master: options.Master = "local[*]",
-    as_json: options.AsJson = False,
+    master: Master = "local[*]",
+    as_json: AsJson = False,
 ) -> None:
     """Check that everything is here that Caddis needs: Java, Python, Spark.
 

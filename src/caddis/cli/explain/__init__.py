@@ -1,0 +1,5 @@
+"""TODO."""
+
+from caddis.cli.explain.command import app
+
+__all__ = ["app"]

@@ -10,8 +10,23 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from caddis.cli.match import load_models, naming_the_option
-from caddis.cli.shell import Job, count, options, run, show_titled, text_table
+from caddis.cli.shell import (
+    AsJson,
+    EventKey,
+    EventsFormat,
+    Job,
+    Models,
+    Policy,
+    Schema,
+    Timezone,
+    checked_timezone,
+    count,
+    load_models,
+    naming_the_option,
+    run,
+    show_titled,
+    text_table,
+)
 from caddis.errors import EventError
 from caddis.files import FileFormat, existing, format_of
 
@@ -33,6 +48,7 @@ EXAMPLES = """
 
   caddis explain wishes.csv --events posts.jsonl --models efficientnet-lite0
 """
+app = typer.Typer()
 
 Subscriptions = Annotated[
     Path,
@@ -48,14 +64,6 @@ Events = Annotated[
         metavar="PATH",
         help="Events to take the columns from, if there is no --schema; and, if there are models, "
         "some to decide.",
-    ),
-]
-InFormat = Annotated[
-    FileFormat | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="The events' format, if the files' names do not tell: parquet, jsonl or csv.",
     ),
 ]
 Sample = Annotated[
@@ -135,17 +143,18 @@ class Question:
         return self.format or format_of(existing(events, EventError), EventError)
 
 
+@app.command(name=NAME, epilog=EXAMPLES)
 def command(
     subscriptions: Subscriptions,
     events: Events = None,
-    format_: InFormat = None,
-    schema: options.Schema = None,
-    event_key: options.EventKey = "event_id",
+    format_: EventsFormat = None,
+    schema: Schema = None,
+    event_key: EventKey = "event_id",
     limit: Limit = 10,
-    timezone: options.Timezone = "UTC",
-    as_json: options.AsJson = False,
-    models: options.Models = None,
-    policy: options.Policy = None,
+    timezone: Timezone = "UTC",
+    as_json: AsJson = False,
+    models: Models = None,
+    policy: Policy = None,
     sample: Sample = 20,
 ) -> None:
     """Show how subscriptions are indexed, and which models events run.
@@ -209,7 +218,7 @@ def _inputs(question: Question) -> tuple[pa.Table, pa.Schema, str]:
     store = open_store(question.subscriptions)
     if store is not None and question.schema is None and question.events is None:
         return store.subscriptions(), store.schema, store.timezone
-    options.checked_timezone(question.timezone)
+    checked_timezone(question.timezone)
     if store is None:
         return read_subscriptions(question.subscriptions), _schema(question), question.timezone
     return store.subscriptions(), _schema(question), question.timezone

@@ -1,0 +1,5 @@
+"""TODO."""
+
+from caddis.cli.keys.command import app
+
+__all__ = ["app"]

@@ -37,7 +37,7 @@ from caddis.cli.keys.options import (
     TheRole,
     Values,
 )
-from caddis.cli.shell import options, run
+from caddis.cli.shell import AsJson, Schema, Timezone, run
 
 NAME = "keys"
 
@@ -59,7 +59,7 @@ def _examples(*lines: str) -> str:
 
 
 @app.command(name="init", epilog=_examples("init", "init --authority /safe/authority.json"))
-def init(authority: AuthorityFile = AUTHORITY, as_json: options.AsJson = False) -> None:
+def init(authority: AuthorityFile = AUTHORITY, as_json: AsJson = False) -> None:
     """Begin a key authority, in a new file.
 
     Whoever can read the file can read every event: keep it on a machine that
@@ -74,7 +74,7 @@ def init(authority: AuthorityFile = AUTHORITY, as_json: options.AsJson = False) 
 def identity(
     name: NewParty,
     folder: Folder = Path(),
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make keys for yourself, as a publisher or subscriber.
 
@@ -89,7 +89,7 @@ def identity(
 def register(
     files: PublicIdentities,
     authority: AuthorityFile = AUTHORITY,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make parties known to the authority.
 
@@ -110,10 +110,10 @@ def register(
 )
 def stream(
     name: NewStream,
-    schema: options.Schema = None,
+    schema: Schema = None,
     events: EventsLikeThese = None,
     format_: Format = None,
-    timezone: options.Timezone = "UTC",
+    timezone: Timezone = "UTC",
     scheme: Scheme = "aspe",
     rate: Rate = 0.001,
     values: Values = None,
@@ -122,7 +122,7 @@ def stream(
     padding: Padding = 8,
     overlap: Overlap = 1,
     authority: AuthorityFile = AUTHORITY,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Begin a stream: which columns its events have, and how they are sealed.
 
@@ -160,7 +160,7 @@ def grant(
     role: TheRole,
     since: Since = None,
     authority: AuthorityFile = AUTHORITY,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Let a party publish or read a stream, from its present epoch on.
 
@@ -188,7 +188,7 @@ def revoke(
     at_once: AtOnce = False,
     compromised: Compromised = False,
     authority: AuthorityFile = AUTHORITY,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take a grant back.
 
@@ -213,7 +213,7 @@ def rotate(
     streams: Streams,
     at_once: AtOnce = False,
     authority: AuthorityFile = AUTHORITY,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Begin the next epoch of streams, with new keys."""
     from caddis.cli.keys.work import rotate_streams
@@ -226,7 +226,7 @@ def issue(
     names: Parties = None,
     folder: Folder = Path(),
     authority: AuthorityFile = AUTHORITY,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write the keys of parties, each wrapped to the one that it is for.
 
@@ -242,7 +242,7 @@ def issue(
 def directory(
     out: DirectoryOut = Path("directory.json"),
     authority: AuthorityFile = AUTHORITY,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write what brokers need: publishers' public keys and the streams' epochs.
 
@@ -258,7 +258,7 @@ def show(
     file: AnyKeyFile = None,
     signed_by: SignedBy = None,
     authority: AuthorityFile = AUTHORITY,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Tell what is in a file, without its secrets."""
     from caddis.cli.keys.show import shown_file

@@ -1,7 +1,5 @@
 """TODO."""
 
-from caddis.cli.lab.runs import require_matplotlib
+from caddis.cli.lab.command import app
 
-__all__ = [
-    "require_matplotlib",
-]
+__all__ = ["app"]

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from caddis.cli.lab.adaptive_filtering_order import FigureOrder
 from caddis.cli.lab.adaptive_filtering_tables import show_figure, show_savings
-from caddis.cli.lab.runs import FIGURES, RUNS, RunFolder, finite, require_matplotlib
-from caddis.cli.shell import Job, count
+from caddis.cli.lab.runs import FIGURES, RUNS, RunFolder, finite
+from caddis.cli.shell import Job, count, require_matplotlib
 from caddis.lab.adaptive_filtering import (
     SYNTHETIC,
     TABLE,

@@ -29,7 +29,7 @@ from caddis.cli.lab.options import (
     size,
     sizes,
 )
-from caddis.cli.shell import Job, Result, options, run
+from caddis.cli.shell import AsJson, Job, Master, Result, run
 
 NAME = "lab"
 ADAPTIVE_FILTERING = """
@@ -83,7 +83,7 @@ def adaptive_filtering(
     policies: Policies = "air,ail,mec,emec,frontier",
     round_trips: RoundTrips = None,
     seed: Seed = 1,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
     mean: MeanDelay = "paths",
     exponent: Exponent = 1.0,
     at_most: AtMost = 5,
@@ -100,7 +100,7 @@ def adaptive_filtering(
         int | None, size("Of 3d and the frontier.", "3,000; quick: 500")
     ] = None,
     fixed_concepts: Annotated[int | None, size("Of 3a to 3c and the frontier.", "100")] = None,
-    master: options.Master = "local[*]",
+    master: Master = "local[*]",
 ) -> None:
     """Redraw Figure 3 of "Adaptive Filtering of Visual Content", and our frontier.
 
@@ -146,7 +146,7 @@ def local_building_blocks(
     figures: BlockFigures = "",
     interests: InterestsFile = None,
     seed: Seed = 1,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
     changed: Changed = 0.01,
     channels: Channels = 10,
     quick: Quick = False,
@@ -160,7 +160,7 @@ def local_building_blocks(
         int | None, size("Whose interests are drawn.", "10,000; quick: 2,000")
     ] = None,
     topics: Annotated[int | None, size("Of drawn interests.", "100")] = None,
-    master: options.Master = "local[*]",
+    master: Master = "local[*]",
 ) -> None:
     """Redraw the figures of "Local Building Blocks for a Scalable Pub/Sub Infrastructure".
 
@@ -200,7 +200,7 @@ def bloom_prefiltering(
     out: Out,
     figures: PrefilteringFigures = "",
     seed: Seed = 1,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
     rate: Rate = 0.001,
     quick: Quick = False,
     repeats: Annotated[int | None, size("Runs at a point.", "5; quick: 1")] = None,
@@ -216,7 +216,7 @@ def bloom_prefiltering(
     largest_tokens: Annotated[
         int | None, size("The same of sealed matching by tokens.", "1,000,000; quick: 10,000")
     ] = None,
-    master: options.Master = "local[*]",
+    master: Master = "local[*]",
 ) -> None:
     """Draw what "Bloom Filters: A Content Based Prefiltering Technique" claims, and ours.
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from caddis.cli.lab.runs import FIGURES, RUNS, RunFolder, finite, require_matplotlib
+from caddis.cli.lab.runs import FIGURES, RUNS, RunFolder, finite
 from caddis.cli.lab.tables import show_figure
-from caddis.cli.shell import Job, count
+from caddis.cli.shell import Job, count, require_matplotlib
 from caddis.lab.figures import (
     Figure,
     Key,

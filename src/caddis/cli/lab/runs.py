@@ -10,14 +10,12 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from caddis.cli.match import start_spark
-from caddis.cli.shell import Job, count, require_java
-from caddis.errors import CaddisError, EnvironmentProblem
+from caddis.cli.shell import Job, count, require_java, start_spark
+from caddis.errors import CaddisError
 from caddis.lab.figures import RunTable
 
 if TYPE_CHECKING:
@@ -95,7 +93,7 @@ class RunFolder(Generic[R]):
                 done.append(task)
                 left = step.seconds / len(done) * (len(tasks) - len(done))
                 told = f"{len(done)}/{len(tasks)} tasks, {_minutes(left)} left"
-                step.tell(told, len(done), len(tasks))
+                step.update(told, len(done), len(tasks))
             step.done = f"{what} {said}"
 
 
@@ -105,14 +103,6 @@ def _apart(tasks: Sequence[T], alone: Callable[[T], bool] | None) -> tuple[list[
         [task for task, one in zip(tasks, timed, strict=True) if not one],
         [task for task, one in zip(tasks, timed, strict=True) if one],
     )
-
-
-def require_matplotlib() -> None:
-    """Before hours of work, not after them."""
-    if find_spec("matplotlib") is None:
-        raise EnvironmentProblem(
-            "figures are drawn with matplotlib, which is not installed: pip install 'caddis[lab]'"
-        )
 
 
 def finite(values: dict[str, object]) -> dict[str, object]:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from caddis.cli.match.model_summary import ModelSummary, ProblemList
-from caddis.cli.match.order import Order, Prepared, compiled, look_at_events, prepare, start_spark
-from caddis.cli.shell import Job, count, rate, show_rows
+from caddis.cli.match.order import Order, Prepared, compiled, look_at_events, prepare
+from caddis.cli.shell import Job, ModelSummary, ProblemList, count, rate, show_rows, start_spark
 from caddis.files import (
     INVALID,
     check_free,
@@ -123,7 +122,7 @@ def _match(order: Order, prepared: Prepared, staging: Path, job: Job) -> _Matche
         ready = compiled(order, prepared, events_seen.of(events), job)
         with (
             job.screen.step("Matching") as step,
-            watching_tasks(spark, lambda done, all_: step.tell(f"{done}/{all_} tasks", done, all_)),
+            watching_tasks(spark, step.show_tasks),
         ):
             write_matches(matches_seen.of(ready.matches), staging, order.matches_format)
             step.done = f"{events_seen.rows:,} events matched"

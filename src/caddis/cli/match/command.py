@@ -7,7 +7,20 @@ from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import options, run
+from caddis.cli.shell import (
+    AsJson,
+    EventKey,
+    EventsFormat,
+    Master,
+    Models,
+    OnError,
+    Overwrite,
+    Policy,
+    Schema,
+    Statistics,
+    Timezone,
+    run,
+)
 from caddis.files import FileFormat
 
 NAME = "match"
@@ -22,6 +35,7 @@ EXAMPLES = """
 
   caddis match --events e.csv --subscriptions s.csv --out found --models m.py
 """
+app = typer.Typer()
 
 Events = Annotated[
     Path,
@@ -41,14 +55,6 @@ Subscriptions = Annotated[
 Out = Annotated[
     Path,
     typer.Option(metavar="FOLDER", help="A new folder for the matches.", show_default=False),
-]
-InFormat = Annotated[
-    FileFormat | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="The events' format, if the files' names do not tell: parquet, jsonl or csv.",
-    ),
 ]
 OutFormat = Annotated[
     FileFormat | None,
@@ -99,26 +105,27 @@ Checkpoint = Annotated[
 ]
 
 
+@app.command(name=NAME, epilog=EXAMPLES)
 def command(
     events: Events,
     subscriptions: Subscriptions,
     out: Out,
-    format_: InFormat = None,
+    format_: EventsFormat = None,
     out_format: OutFormat = None,
-    schema: options.Schema = None,
-    event_key: options.EventKey = "event_id",
+    schema: Schema = None,
+    event_key: EventKey = "event_id",
     on_invalid: OnInvalid = "raise",
-    overwrite: options.Overwrite = False,
-    timezone: options.Timezone = "UTC",
-    as_json: options.AsJson = False,
-    models: options.Models = None,
-    policy: options.Policy = None,
-    on_error: options.OnError = "unknown",
-    statistics: options.Statistics = None,
+    overwrite: Overwrite = False,
+    timezone: Timezone = "UTC",
+    as_json: AsJson = False,
+    models: Models = None,
+    policy: Policy = None,
+    on_error: OnError = "unknown",
+    statistics: Statistics = None,
     stream: Stream = False,
     once: Once = False,
     checkpoint: Checkpoint = None,
-    master: options.Master = "local[*]",
+    master: Master = "local[*]",
     index_dir: IndexDir = None,
 ) -> None:
     """Find, for every event, the subscriptions that it satisfies.

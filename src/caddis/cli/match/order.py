@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from caddis.cli.match.models import load_models, naming_the_option, naming_the_option_in
-from caddis.cli.shell import Job, checked_timezone, count, debugging, require_java
+from caddis.cli.shell import (
+    Job,
+    checked_timezone,
+    count,
+    load_models,
+    naming_the_option,
+    naming_the_option_in,
+    require_java,
+)
 from caddis.errors import EventError, InvalidSubscriptions, ModelError, SubscriptionTableError
 from caddis.files import FileFormat, data_files, existing, format_of, named_format
 
@@ -91,17 +98,6 @@ def prepare(order: Order, job: Job) -> Prepared:
     if schema is None and not data_files(order.events):
         schema = _schema_of_store(subscriptions, order)
     return Prepared(format_, schema, subscriptions, len(subscriptions), models, policy)
-
-
-def start_spark(master: str, timezone: str, job: Job) -> SparkSession:
-    """A session that ends with the job."""
-    with job.screen.step(f"Starting Spark on {master}") as step:
-        from caddis.spark.base import local_session
-
-        session = local_session(master, timezone=timezone, quiet=not debugging())
-        spark = job.resources.enter_context(session)
-        step.done = f"Spark started on {master}"
-    return spark
 
 
 def look_at_events(

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from caddis.cli.match.model_summary import ModelSummary, ProblemList
-from caddis.cli.match.order import Order, Prepared, compiled, look_at_events, prepare, start_spark
-from caddis.cli.shell import Job, count, rate, show_rows
+from caddis.cli.match.order import Order, Prepared, compiled, look_at_events, prepare
+from caddis.cli.shell import Job, ModelSummary, ProblemList, count, rate, show_rows, start_spark
 from caddis.errors import EventError
 from caddis.files import (
     CHECKPOINT,
@@ -142,5 +141,5 @@ def _follow(
         for batch in follow(query):
             summary.add(batch)
             summary.models = problems.update(report)
-            step.tell(f"{summary.events:,} events, {summary.matches:,} matches")
+            step.update(f"{summary.events:,} events, {summary.matches:,} matches")
         step.done = f"{summary.events:,} events matched"

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from caddis.cli.overlay.order import OverlayOrder, prepare_overlay
-from caddis.cli.shell import Job, Result, options, run
+from caddis.cli.shell import AsJson, DemoFolder, EventKey, Job, Master, Result, Timezone, run
 from caddis.files import FileFormat
 
 NAME = "overlay"
@@ -128,11 +128,11 @@ def run_all(
     once: Once = False,
     policy: Policy = None,
     format_: Format = None,
-    event_key: options.EventKey = "event_id",
-    timezone: options.Timezone = "UTC",
+    event_key: EventKey = "event_id",
+    timezone: Timezone = "UTC",
     on_error: OnError = "unknown",
-    as_json: options.AsJson = False,
-    master: options.Master = "local[*]",
+    as_json: AsJson = False,
+    master: Master = "local[*]",
     tasks: Tasks = None,
 ) -> None:
     """Run all brokers of a file in one Spark session.
@@ -154,11 +154,11 @@ def run_one(
     once: Once = False,
     policy: Policy = None,
     format_: Format = None,
-    event_key: options.EventKey = "event_id",
-    timezone: options.Timezone = "UTC",
+    event_key: EventKey = "event_id",
+    timezone: Timezone = "UTC",
     on_error: OnError = "unknown",
-    as_json: options.AsJson = False,
-    master: options.Master = "local[*]",
+    as_json: AsJson = False,
+    master: Master = "local[*]",
     tasks: Tasks = None,
 ) -> None:
     """Run one broker of a file in a process of its own.
@@ -182,9 +182,9 @@ def subscribe(
         str, typer.Option(metavar="WHERE", help="Which events are wanted.", show_default=False)
     ],
     folder: Dir = None,
-    event_key: options.EventKey = "event_id",
-    timezone: options.Timezone = "UTC",
-    as_json: options.AsJson = False,
+    event_key: EventKey = "event_id",
+    timezone: Timezone = "UTC",
+    as_json: AsJson = False,
 ) -> None:
     """Subscribe at a broker, be it running or not.
 
@@ -202,9 +202,9 @@ def unsubscribe(
     file: File,
     id_: Id,
     folder: Dir = None,
-    event_key: options.EventKey = "event_id",
-    timezone: options.Timezone = "UTC",
-    as_json: options.AsJson = False,
+    event_key: EventKey = "event_id",
+    timezone: Timezone = "UTC",
+    as_json: AsJson = False,
 ) -> None:
     """Take a subscription at a broker back."""
     from caddis.cli.overlay.clients import unsubscribe_at
@@ -219,9 +219,9 @@ def show(
     folder: Dir = None,
     policy: Policy = None,
     format_: Format = None,
-    event_key: options.EventKey = "event_id",
-    timezone: options.Timezone = "UTC",
-    as_json: options.AsJson = False,
+    event_key: EventKey = "event_id",
+    timezone: Timezone = "UTC",
+    as_json: AsJson = False,
 ) -> None:
     """Check an overlay file and draw its tree.
 
@@ -235,15 +235,15 @@ def show(
 
 @app.command(name="demo", epilog=DEMO_EXAMPLES)
 def demo(
-    folder: options.DemoFolder = None,
+    folder: DemoFolder = None,
     events: Annotated[
         int, typer.Option(min=2, metavar="N", help="How many photos are published.")
     ] = 600,
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Another seed, other photos and wishes.")
     ] = 1,
-    master: options.Master = "local[*]",
-    as_json: options.AsJson = False,
+    master: Master = "local[*]",
+    as_json: AsJson = False,
 ) -> None:
     """Show four brokers at work on photos that are made here.
 

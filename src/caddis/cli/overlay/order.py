@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from caddis.cli.match import NONE_GIVEN, load_models
-from caddis.cli.shell import checked_timezone
+from caddis.cli.shell import NONE_GIVEN, checked_timezone, load_models
 from caddis.errors import EventError, InvalidSubscriptions, OverlayError, SubscriptionError
 from caddis.files import FileFormat, data_files, existing, format_of
 

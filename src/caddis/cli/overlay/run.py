@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from caddis.cli.match import start_spark
 from caddis.cli.overlay.order import OverlayOrder, PreparedOverlay, prepare_overlay
 from caddis.cli.overlay.summary import OverlaySummary
-from caddis.cli.shell import Job, count, debugging, require_java
+from caddis.cli.shell import Job, count, debugging, require_java, start_spark
 from caddis.files import naming_bad_lines
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _run(
         with job.screen.step("Routing events") as step:
             for reports in overlay.until_quiet(spark) if once else overlay.watch(spark):
                 summary.update(reports)
-                step.tell(summary.in_words())
+                step.update(summary.in_words())
                 _say_refusals(summary, told, job)
             step.done = f"{count(summary.total('notified'), 'notification')} made"
 

@@ -34,7 +34,7 @@ from caddis.cli.sealed.options import (
     Stream,
     Wishes,
 )
-from caddis.cli.shell import Job, Result, options, run
+from caddis.cli.shell import AsJson, DemoFolder, EventKey, Job, Master, Overwrite, Result, run
 
 NAME = "sealed"
 EVENTS_EXAMPLES = """
@@ -93,10 +93,10 @@ def events(
     stream: Stream = None,
     epoch: Epoch = None,
     format_: Format = None,
-    event_key: options.EventKey = "event_id",
+    event_key: EventKey = "event_id",
     compressed: Compressed = False,
-    overwrite: options.Overwrite = False,
-    as_json: options.AsJson = False,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Seal events, as a publisher.
 
@@ -136,8 +136,8 @@ def subscriptions(
     stream: Stream = None,
     epochs: Epochs = None,
     on_invalid: OnInvalid = "raise",
-    overwrite: options.Overwrite = False,
-    as_json: options.AsJson = False,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Seal subscriptions, as a subscriber.
 
@@ -167,9 +167,9 @@ def match(
     authority: Believed = None,
     out_format: OutFormat = None,
     on_invalid: OnInvalid = "raise",
-    overwrite: options.Overwrite = False,
-    as_json: options.AsJson = False,
-    master: options.Master = "local[*]",
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+    master: Master = "local[*]",
     index_dir: IndexDir = None,
 ) -> None:
     """Match sealed events, as a broker without any key.
@@ -213,8 +213,8 @@ def open_(
     authority: Believed = None,
     seen: SeenFile = None,
     stream: Stream = None,
-    overwrite: options.Overwrite = False,
-    as_json: options.AsJson = False,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Open what matched, as a subscriber.
 
@@ -247,7 +247,7 @@ def open_(
 
 @app.command(name="demo", epilog=DEMO_EXAMPLES)
 def demo(
-    folder: options.DemoFolder = None,
+    folder: DemoFolder = None,
     events: Annotated[
         int, typer.Option(min=8, metavar="N", help="How many offers are published.")
     ] = 2_000,
@@ -261,8 +261,8 @@ def demo(
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Another seed, other offers and wishes.")
     ] = 1,
-    master: options.Master = "local[*]",
-    as_json: options.AsJson = False,
+    master: Master = "local[*]",
+    as_json: AsJson = False,
 ) -> None:
     """Show the whole way on a marketplace that is made here.
 

@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 
-from caddis.cli.match import start_spark
 from caddis.cli.sealed.files import check_id_types, reason, sealed_event_files
-from caddis.cli.shell import Job, count, rate, require_java, short, show_rows
+from caddis.cli.shell import Job, count, rate, require_java, short, show_rows, start_spark
 from caddis.errors import SubscriptionTableError
 from caddis.files import (
     INVALID,
@@ -182,7 +181,7 @@ def _matched(
         matches, invalid = _compiled(order, directory, subscriptions, spark, report, job)
         with (
             job.screen.step("Matching what is sealed") as step,
-            watching_tasks(spark, lambda done, all_: step.tell(f"{done}/{all_} tasks", done, all_)),
+            watching_tasks(spark, step.show_tasks),
         ):
             write_matches(counted.of(matches), staging, order.matches_format)
             step.done = f"{report.events:,} sealed events matched"

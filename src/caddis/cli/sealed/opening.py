@@ -152,7 +152,7 @@ def _written(order: OpenOrder, desk: _Desk, job: Job) -> tuple[pa.Table, Counter
             tally[ELSEWHERE] += batch.num_rows - of_stream.num_rows
             tally[WANTED] += len(np.unique(received.rows))
             kept.append(_wanted(arrived, received, desk.stream))
-            step.tell(f"{tally[LOOKED_AT]:,} events")
+            step.update(f"{tally[LOOKED_AT]:,} events")
         if not tally[LOOKED_AT] and desk.found:
             raise EventError(
                 f"none of the {count(len(desk.found), 'event')} that {order.matches} names is in "

@@ -98,7 +98,7 @@ def seal_events(order: EventOrder, job: Job) -> SealedEventsSummary:
         events = 0
         with new_file(order.out) as staging:
             for events in _written(keys, batches, order, staging):
-                step.tell(f"{events:,} events")
+                step.update(f"{events:,} events")
         step.done = f"{count(events, 'event')} sealed"
     return SealedEventsSummary(
         publisher=ring.name,

@@ -1,24 +1,89 @@
-"""TODO."""
+"""The room that all verbs share: options, running, the screen, models and the machine.
 
-from caddis.cli.shell.java import ADVICE, OLDEST, find_java, require_java
-from caddis.cli.shell.options import checked_timezone
+A verb spells its options as the fields of one frozen dataclass, hands its work to `run`, and
+returns a summary that can show itself to a person and to a machine:
+
+    @app.command(name="match")
+    @fills(MatchOptions)
+    def command(options: MatchOptions) -> None:
+        run(lambda job: match(options, job), as_json=options.as_json)
+
+The work is given a `Job`: its `screen` says what is going on, and its `resources` are closed
+however the work ends.
+"""
+
+from caddis.cli.shell.machine import (
+    JAVA_ADVICE,
+    OLDEST_JAVA,
+    find_java,
+    require_java,
+    require_matplotlib,
+    start_spark,
+)
+from caddis.cli.shell.models import (
+    NONE_GIVEN,
+    ModelSummary,
+    ProblemList,
+    load_models,
+    milliseconds_a_run,
+    naming_the_option,
+    naming_the_option_in,
+)
+from caddis.cli.shell.options import (
+    AsJson,
+    DemoFolder,
+    EventKey,
+    EventsFormat,
+    Master,
+    Models,
+    OnError,
+    Overwrite,
+    Policy,
+    Schema,
+    Statistics,
+    Timezone,
+    checked_timezone,
+    fills,
+)
 from caddis.cli.shell.running import Job, Result, debugging, run
 from caddis.cli.shell.screen import count, rate, short, show_rows, show_titled, text_table
 
 __all__ = [
-    "ADVICE",
-    "OLDEST",
+    "JAVA_ADVICE",
+    "NONE_GIVEN",
+    "OLDEST_JAVA",
+    "AsJson",
+    "DemoFolder",
+    "EventKey",
+    "EventsFormat",
     "Job",
+    "Master",
+    "ModelSummary",
+    "Models",
+    "OnError",
+    "Overwrite",
+    "Policy",
+    "ProblemList",
     "Result",
+    "Schema",
+    "Statistics",
+    "Timezone",
     "checked_timezone",
     "count",
     "debugging",
+    "fills",
     "find_java",
+    "load_models",
+    "milliseconds_a_run",
+    "naming_the_option",
+    "naming_the_option_in",
     "rate",
     "require_java",
+    "require_matplotlib",
     "run",
     "short",
     "show_rows",
     "show_titled",
+    "start_spark",
     "text_table",
 ]

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from caddis.errors import CaddisError
+from caddis.files import FileFormat
 
 Options = TypeVar("Options")
 
@@ -89,6 +90,14 @@ Schema = Annotated[
     typer.Option(
         metavar="DDL",
         help="The events' columns, as in 'event_id BIGINT, city STRING, price DECIMAL(10,2)'.",
+    ),
+]
+EventsFormat = Annotated[
+    FileFormat | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="The events' format, if the files' names do not tell: parquet, jsonl or csv.",
     ),
 ]
 EventKey = Annotated[

@@ -95,13 +95,17 @@ class Step:
         """How long it has been going on."""
         return time.monotonic() - self._began
 
-    def tell(self, detail: str, done: int = 0, total: int | None = None) -> None:
+    def update(self, detail: str, done: int = 0, total: int | None = None) -> None:
         """How far it is; with a total there is a bar."""
         if self._live and self._task is not None:
             self._live.update(self._task, detail=escape(detail), completed=done, total=total)
         elif time.monotonic() - self._spoke >= PLAIN_EVERY:
             self._spoke = time.monotonic()
             self._console.print(f"  {escape(self._doing)}: {escape(detail)}, {self.seconds:.0f} s")
+
+    def show_tasks(self, done: int, total: int) -> None:
+        """Show how many of Spark's tasks are done."""
+        self.update(f"{done}/{total} tasks", done, total)
 
     def begin(self) -> None:
         """Show the live line."""

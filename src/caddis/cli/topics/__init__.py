@@ -1,0 +1,5 @@
+"""TODO."""
+
+from caddis.cli.topics.command import app
+
+__all__ = ["app"]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import Job, Result, options, run
+from caddis.cli.shell import AsJson, DemoFolder, Job, Master, Overwrite, Result, run
 from caddis.files import FileFormat
 
 NAME = "topics"
@@ -155,14 +155,14 @@ def cluster(
     format_: Format = None,
     out_format: OutFormat = "csv",
     plots: Plots = True,
-    overwrite: options.Overwrite = False,
+    overwrite: Overwrite = False,
     seed: Seed = 0,
-    as_json: options.AsJson = False,
+    as_json: AsJson = False,
     improvement: Improvement = 0.001,
     waves: Waves = 100,
     sample: Sample = 2_000_000,
     tries: Tries = 10,
-    master: options.Master = "local[*]",
+    master: Master = "local[*]",
 ) -> None:
     """Find channels in which subscribers receive little that they do not want.
 
@@ -201,7 +201,7 @@ def cluster(
 
 @app.command(name="demo", epilog=DEMO_EXAMPLES)
 def demo(
-    folder: options.DemoFolder = None,
+    folder: DemoFolder = None,
     subscribers: Annotated[
         int, typer.Option(min=1, metavar="N", help="How many subscribers there are.")
     ] = 20_000,
@@ -215,8 +215,8 @@ def demo(
         int, typer.Option(min=0, metavar="N", help="Another seed, other subscribers.")
     ] = 1,
     plots: Plots = True,
-    master: options.Master = "local[*]",
-    as_json: options.AsJson = False,
+    master: Master = "local[*]",
+    as_json: AsJson = False,
 ) -> None:
     """Cluster the topics of subscribers that are made up here.
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from caddis.cli.lab import require_matplotlib
-from caddis.cli.shell import require_java
+from caddis.cli.shell import require_java, require_matplotlib
 from caddis.errors import TopicError
 from caddis.files import FileFormat, check_free, existing, format_of
 from caddis.topics.channels import ChannelMap

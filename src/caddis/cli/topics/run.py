@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from caddis.arrays import Int32s, Int64s
-from caddis.cli.match import start_spark
-from caddis.cli.shell import Job, count
+from caddis.cli.shell import Job, count, start_spark
 from caddis.cli.topics.order import CURVE, CURVE_PLOT, FILTERING_PLOT, MAP, VERSIONED, ClusterOrder
 from caddis.cli.topics.summary import ClusterSummary
 from caddis.errors import TopicError
@@ -88,7 +87,7 @@ def _found(order: ClusterOrder, tables: Tables, job: Job) -> Found:
     effort = Effort(order.sample, order.tries, order.improvement, order.waves)
     with (
         job.screen.step("Reading and packing the interests") as step,
-        watching_tasks(spark, lambda done, all_: step.tell(f"{done}/{all_} tasks", done, all_)),
+        watching_tasks(spark, step.show_tasks),
     ):
         before = map_before(tables.previous, tables.interests)
         held = clustering(tables.interests, tables.rates, effort, seed=order.seed, report=report)
@@ -112,7 +111,7 @@ def _clustered(
     with job.screen.step(f"Clustering into {count(k, 'channel')}") as step:
 
         def tell(wave: WaveReport) -> None:
-            step.tell(
+            step.update(
                 f"wave {wave.number}, cost {wave.cost:,.4g}, {report.saved_by(wave.cost):.1%} saved"
             )
 

@@ -1,4 +1,7 @@
-"""The Java that Spark will find: that of JAVA_HOME, else that of PATH."""
+"""What a verb needs from the machine: a Java that Spark can run, a Spark session, matplotlib.
+
+Spark runs the Java of JAVA_HOME, or else the one on the PATH; so the same one is looked for here.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,20 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from caddis.cli.shell.running import Job, debugging
 from caddis.errors import EnvironmentProblem
 
-OLDEST = 17
-ADVICE = f"install Java {OLDEST} or newer (Debian, Ubuntu: apt-get install openjdk-17-jre-headless)"
+if TYPE_CHECKING:
+    from caddis.spark.base import SparkSession
+
+OLDEST_JAVA = 17
+JAVA_ADVICE = (
+    f"install Java {OLDEST_JAVA} or newer (Debian, Ubuntu: apt-get install openjdk-17-jre-headless)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +58,35 @@ def find_java() -> Java | None:
 def require_java() -> None:
     """Raise, with what to do, if Spark could not start."""
     java = find_java()
-    if java is not None and java.major >= OLDEST:
+    if java is not None and java.major >= OLDEST_JAVA:
         return
     home = os.environ.get("JAVA_HOME")
     if home:
         found = f"is {java.version}" if java else "has none"
         raise EnvironmentProblem(
-            f"Caddis needs Java {OLDEST} or newer, and JAVA_HOME ({home}) {found}; "
+            f"Caddis needs Java {OLDEST_JAVA} or newer, and JAVA_HOME ({home}) {found}; "
             "point it at another, or unset it"
         )
     found = f"there is only {java.version}" if java else "there is none"
-    raise EnvironmentProblem(f"Caddis needs Java {OLDEST} or newer, and {found}: {ADVICE}")
+    raise EnvironmentProblem(
+        f"Caddis needs Java {OLDEST_JAVA} or newer, and {found}: {JAVA_ADVICE}"
+    )
+
+
+def start_spark(master: str, timezone: str, job: Job) -> SparkSession:
+    """A session that ends with the job."""
+    with job.screen.step(f"Starting Spark on {master}") as step:
+        from caddis.spark.base import local_session
+
+        session = local_session(master, timezone=timezone, quiet=not debugging())
+        spark = job.resources.enter_context(session)
+        step.done = f"Spark started on {master}"
+    return spark
+
+
+def require_matplotlib() -> None:
+    """Raise, with what to do, if figures could not be drawn: before hours of work, not after."""
+    if find_spec("matplotlib") is None:
+        raise EnvironmentProblem(
+            "figures are drawn with matplotlib, which is not installed: pip install 'caddis[lab]'"
+        )
