@@ -14,7 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from caddis.cli.app import app
-from caddis.cli.keys.work import rotate_streams
+from caddis.cli.keys.command import RotateOptions
+from caddis.cli.keys.verbs import rotate
 from caddis.errors import AccessError, NotEntitled
 from caddis.sealed.keys.authority_files import read_authority
 from caddis.sealed.keys.directory import Directory
@@ -135,7 +136,7 @@ def test_one_whose_keys_cannot_be_written_keeps_nobody_else_from_theirs(homes, c
     Path("ann.keys.json").mkdir()
     said = caddis("keys", "issue")
     assert said.exit_code == 1
-    assert "ann.keys.json: Is a directory; those of 2 others are written" in said.stderr
+    assert "ann.keys.json: Is a directory; the keys of 2 others are written" in said.stderr
     assert ring("bo").epochs("homes") == ring("pat").epochs("homes") == (1,)
 
 
@@ -184,7 +185,7 @@ MISTAKES = [
     (["stream", "homes", "--schema", SCHEMA], "'homes' is there already"),
     (["stream", "boats"], "which columns do the events have?"),
     (["stream", "boats", "--schema", "city"], "--schema cannot be read"),
-    (["stream", "boats", "--schema", SCHEMA, "--events", "x"], "only one of them can"),
+    (["stream", "boats", "--schema", SCHEMA, "--events", "x"], "use only one of them"),
     (["stream", "boats", "--schema", SCHEMA, "--padding", "3"], "padding is an even number"),
     (["stream", "boats", "--schema", SCHEMA, "--ordered-text", "price"], "no string column"),
     (["stream", "boats", "--events", "nowhere.csv"], "there is no such file or folder"),
@@ -218,9 +219,9 @@ def test_a_mistake_is_one_sentence_and_changes_nothing(homes, caddis, arguments,
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["ann"], "name a stream, or say --everywhere"),
-        (["ann", "homes", "--everywhere"], "name a stream, or say --everywhere"),
-        (["ann", "homes", "--compromised"], "say --everywhere, too"),
+        (["ann"], "name either a stream or --everywhere"),
+        (["ann", "homes", "--everywhere"], "name either a stream or --everywhere"),
+        (["ann", "homes", "--compromised"], "needs --everywhere"),
     ],
 )
 def test_what_is_revoked_has_to_be_said(homes, caddis, arguments, complaint):
@@ -301,9 +302,7 @@ def test_no_command_shows_a_secret_nor_writes_one_into_a_public_file(homes, cadd
 
 def test_two_commands_at_once_lose_nothing(homes):
     with ThreadPoolExecutor(8) as pool:
-        list(
-            pool.map(lambda _: rotate_streams(Path("authority.json"), ["homes"], False), range(16))
-        )
+        list(pool.map(lambda _: rotate(RotateOptions(streams=["homes"])), range(16)))
     assert read_authority(Path("authority.json")).streams["homes"].epoch == 17
 
 
@@ -324,11 +323,11 @@ def test_a_file_of_another_authority_is_not_shown_where_one_is_named(homes, cadd
     homes("directory")
     mine = json.loads(homes("show", "--json"))["fingerprint"]
     for file in ("ann.keys.json", "directory.json"):
-        assert mine in homes("show", file, "--signed-by", mine)
-        said = caddis("keys", "show", file, "--signed-by", mine[::-1])
+        assert mine in homes("show", file, "--trust", mine)
+        said = caddis("keys", "show", file, "--trust", mine[::-1])
         assert f"is signed by {mine}, not by {mine[::-1]}" in said.stderr
-    said = caddis("keys", "show", "ann.public.json", "--signed-by", mine)
-    assert "signs bundles and directories, and no public identity" in said.stderr
+    said = caddis("keys", "show", "ann.public.json", "--trust", mine)
+    assert "signs bundles and directories, but no public identity" in said.stderr
 
 
 @pytest.mark.parametrize("verb", [["show"], ["show", "ann.public.json"], ["directory"], ["issue"]])

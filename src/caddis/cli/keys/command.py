@@ -1,51 +1,29 @@
-"""`caddis keys`: who may publish and read sealed events, and the keys for it."""
+"""`caddis keys`: who may publish and read sealed events, and the keys for it.
+
+Every verb is spelled once: its options are a frozen dataclass that Typer fills, and its work is a
+function of that object in `verbs`, which is imported only when the verb runs.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.keys.options import (
-    AUTHORITY,
-    AnyKeyFile,
-    AtOnce,
-    AuthorityFile,
-    Compromised,
-    DirectoryOut,
-    EventsLikeThese,
-    Everywhere,
-    Folder,
-    Format,
-    MaybeRole,
-    MaybeStream,
-    NewParty,
-    NewStream,
-    OrderedTexts,
-    Overlap,
-    Padding,
-    Parties,
-    Party,
-    Presence,
-    PublicIdentities,
-    Rate,
-    Scheme,
-    SignedBy,
-    Since,
-    Stream,
-    Streams,
-    TheRole,
-    Values,
-)
-from caddis.cli.shell import AsJson, Schema, Timezone, run
+from caddis.cli.shell import AsJson, Schema, Timezone, fills, run
+from caddis.files import FileFormat
 
-NAME = "keys"
+AUTHORITY = Path("authority.json")
+
+Role = Literal["publisher", "subscriber"]
 
 app = typer.Typer(
-    name=NAME,
+    name="keys",
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="""Say who may publish and read sealed events.
+    help="""Decide who may publish and read sealed events.
 
     A key authority, which is one file, registers publishers and subscribers,
     grants them streams, and wraps the keys of every epoch to them. Begin with
@@ -58,47 +36,176 @@ def _examples(*lines: str) -> str:
     return "\n[bold]Examples[/bold]\n\n" + "\n\n".join(f"  caddis keys {line}" for line in lines)
 
 
+Folder = Annotated[
+    Path, typer.Option("--dir", metavar="FOLDER", help="The folder to write the files into.")
+]
+Party = Annotated[
+    str, typer.Argument(metavar="NAME", help="A registered party.", show_default=False)
+]
+AtOnce = Annotated[
+    bool,
+    typer.Option(
+        "--at-once",
+        help="Refuse events of earlier epochs from now on, even those already on their way.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorityOptions:
+    """The options of every verb that works on the authority's file."""
+
+    authority: Annotated[
+        Path,
+        typer.Option(
+            "--authority",
+            metavar="FILE",
+            envvar="CADDIS_AUTHORITY",
+            help="The authority's own file, which holds all its secrets.",
+        ),
+    ] = AUTHORITY
+    as_json: AsJson = False
+
+
 @app.command(name="init", epilog=_examples("init", "init --authority /safe/authority.json"))
-def init(authority: AuthorityFile = AUTHORITY, as_json: AsJson = False) -> None:
-    """Begin a key authority, in a new file.
+@fills(AuthorityOptions)
+def init(options: AuthorityOptions) -> None:
+    """Create a key authority in a new file.
 
     Whoever can read the file can read every event: keep it on a machine that
-    is no broker, and keep a copy of it where it is safe.
+    is not a broker, and keep a copy of it in a safe place.
     """
-    from caddis.cli.keys.work import begin
+    from caddis.cli.keys import verbs
 
-    run(lambda _: begin(authority), as_json=as_json)
+    run(lambda _: verbs.init(options), as_json=options.as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityOptions:
+    """The options of `caddis keys identity`, which needs no authority."""
+
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A name for yourself.", show_default=False)
+    ]
+    folder: Folder = Path()
+    as_json: AsJson = False
 
 
 @app.command(name="identity", epilog=_examples("identity ann", "identity ann --dir private"))
-def identity(
-    name: NewParty,
-    folder: Folder = Path(),
-    as_json: AsJson = False,
-) -> None:
+@fills(IdentityOptions)
+def identity(options: IdentityOptions) -> None:
     """Make keys for yourself, as a publisher or subscriber.
 
     NAME.identity.json is yours alone. Send NAME.public.json to the authority.
     """
-    from caddis.cli.keys.work import make_identity
+    from caddis.cli.keys import verbs
 
-    run(lambda _: make_identity(name, folder), as_json=as_json)
+    run(lambda _: verbs.identity(options), as_json=options.as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterOptions(AuthorityOptions):
+    """The options of `caddis keys register`."""
+
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Public identities: NAME.public.json.", show_default=False
+        ),
+    ]
 
 
 @app.command(name="register", epilog=_examples("register ann.public.json bo.public.json"))
-def register(
-    files: PublicIdentities,
-    authority: AuthorityFile = AUTHORITY,
-    as_json: AsJson = False,
-) -> None:
+@fills(RegisterOptions)
+def register(options: RegisterOptions) -> None:
     """Make parties known to the authority.
 
-    That alone entitles them to nothing. Ask each party for the fingerprint of
-    its keys, and compare.
+    Registration alone entitles them to nothing. Ask each party for the
+    fingerprint of its keys, and compare it with the one printed here.
     """
-    from caddis.cli.keys.work import register_parties
+    from caddis.cli.keys import verbs
 
-    run(lambda _: register_parties(authority, files), as_json=as_json)
+    run(lambda _: verbs.register(options), as_json=options.as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOptions(AuthorityOptions):
+    """The options of `caddis keys stream`: a new stream as the user describes it."""
+
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A name for the stream.", show_default=False)
+    ]
+    schema: Schema = None
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="A file of such events; its columns are taken in place of --schema.",
+            show_default=False,
+        ),
+    ] = None
+    format: Annotated[
+        FileFormat | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="The format of --events, if its name does not tell: parquet, jsonl or csv.",
+        ),
+    ] = None
+    timezone: Timezone = "UTC"
+    scheme: Annotated[
+        Literal["aspe", "tokens"],
+        typer.Option(
+            metavar="SCHEME",
+            help="How brokers test equality: aspe compares scalar products; tokens compares keyed "
+            "hashes, which is faster but shows which events share a value.",
+        ),
+    ] = "aspe"
+    rate: Annotated[
+        float,
+        typer.Option(
+            min=1e-9,
+            max=0.5,
+            metavar="X",
+            help="The share of equalities that do not hold and may still pass the Bloom filter.",
+        ),
+    ] = 0.001
+    values: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="The most values that an event has; every element of an array counts. "
+            "\\[default: the number of columns]",
+            show_default=False,
+        ),
+    ] = None
+    ordered_texts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ordered-text",
+            metavar="COLUMN",
+            help="A string column whose ranges and prefixes brokers can test, too. May be given "
+            "several times.",
+            show_default=False,
+        ),
+    ] = None
+    presence: Annotated[
+        bool, typer.Option(help="Let the filters show which columns are not null.")
+    ] = True
+    padding: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="How many random coordinates a point has; an even number."
+        ),
+    ] = 8
+    overlap: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="How many earlier epochs brokers still accept after a rotation.",
+        ),
+    ] = 1
 
 
 @app.command(
@@ -108,44 +215,37 @@ def register(
         "stream homes --events offers.parquet --scheme tokens",
     ),
 )
-def stream(
-    name: NewStream,
-    schema: Schema = None,
-    events: EventsLikeThese = None,
-    format_: Format = None,
-    timezone: Timezone = "UTC",
-    scheme: Scheme = "aspe",
-    rate: Rate = 0.001,
-    values: Values = None,
-    ordered_texts: OrderedTexts = None,
-    presence: Presence = True,
-    padding: Padding = 8,
-    overlap: Overlap = 1,
-    authority: AuthorityFile = AUTHORITY,
-    as_json: AsJson = False,
-) -> None:
-    """Begin a stream: which columns its events have, and how they are sealed.
+@fills(StreamOptions)
+def stream(options: StreamOptions) -> None:
+    """Create a stream: which columns its events have, and how they are sealed.
 
-    Subscribers can put all columns into their WHERE clauses. What is said here
-    holds for good; another design is another stream.
+    Subscribers can use every column in their WHERE clauses. These choices are
+    final; a different design needs a different stream.
     """
-    from caddis.cli.keys.stream import StreamOrder, begin_stream
+    from caddis.cli.keys import verbs
 
-    order = StreamOrder(
-        name=name,
-        schema=schema,
-        events=events,
-        format=format_,
-        timezone=timezone,
-        scheme=scheme,
-        rate=rate,
-        values=values,
-        ordered_texts=tuple(ordered_texts or ()),
-        presence=presence,
-        padding=padding,
-        overlap=overlap,
-    )
-    run(lambda _: begin_stream(authority, order), as_json=as_json)
+    run(lambda _: verbs.stream(options), as_json=options.as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantOptions(AuthorityOptions):
+    """The options of `caddis keys grant`."""
+
+    name: Party
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="A stream.", show_default=False)]
+    role: Annotated[
+        Role, typer.Option(metavar="ROLE", help="publisher or subscriber.", show_default=False)
+    ]
+    since: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="EPOCH",
+            help="Let a subscriber read what was published since this epoch. "
+            "\\[default: the present one]",
+            show_default=False,
+        ),
+    ] = None
 
 
 @app.command(
@@ -154,21 +254,43 @@ def stream(
         "grant pat homes --role publisher", "grant ann homes --role subscriber --since 1"
     ),
 )
-def grant(
-    name: Party,
-    stream: Stream,
-    role: TheRole,
-    since: Since = None,
-    authority: AuthorityFile = AUTHORITY,
-    as_json: AsJson = False,
-) -> None:
+@fills(GrantOptions)
+def grant(options: GrantOptions) -> None:
     """Let a party publish or read a stream, from its present epoch on.
 
-    A party may be both: grant it twice.
+    A party may do both: grant it twice.
     """
-    from caddis.cli.keys.work import grant_role
+    from caddis.cli.keys import verbs
 
-    run(lambda _: grant_role(authority, name, stream, role, since), as_json=as_json)
+    run(lambda _: verbs.grant(options), as_json=options.as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokeOptions(AuthorityOptions):
+    """The options of `caddis keys revoke`."""
+
+    name: Party
+    stream: Annotated[
+        str | None, typer.Argument(metavar="[STREAM]", help="A stream.", show_default=False)
+    ] = None
+    role: Annotated[
+        Role | None,
+        typer.Option(
+            metavar="ROLE", help="publisher or subscriber. \\[default: both]", show_default=False
+        ),
+    ] = None
+    everywhere: Annotated[
+        bool, typer.Option("--everywhere", help="Revoke on all streams instead of one.")
+    ] = False
+    at_once: AtOnce = False
+    compromised: Annotated[
+        bool,
+        typer.Option(
+            "--compromised",
+            help="Others have its private keys: readers, too, refuse everything that it ever "
+            "signed. Needs --everywhere; cannot be undone.",
+        ),
+    ] = False
 
 
 @app.command(
@@ -180,87 +302,120 @@ def grant(
         "revoke pat --everywhere --compromised",
     ),
 )
-def revoke(
-    name: Party,
-    stream: MaybeStream = None,
-    role: MaybeRole = None,
-    everywhere: Everywhere = False,
-    at_once: AtOnce = False,
-    compromised: Compromised = False,
-    authority: AuthorityFile = AUTHORITY,
-    as_json: AsJson = False,
-) -> None:
+@fills(RevokeOptions)
+def revoke(options: RevokeOptions) -> None:
     """Take a grant back.
 
     A publisher is refused as soon as brokers have the new directory. A stream
-    that loses a subscriber is rotated, so that it cannot open anything of later
-    epochs; what was published before, it could read and still can.
+    that loses a subscriber is rotated, so that the subscriber cannot open
+    anything of later epochs. What was published before stays readable to it.
     """
-    from caddis.cli.keys.work import distrust_party, revoke_grants
+    from caddis.cli.keys import verbs
 
-    if everywhere == (stream is not None):
-        raise typer.BadParameter("name a stream, or say --everywhere")
-    if compromised:
-        if not everywhere or role is not None:
-            raise typer.BadParameter("keys are compromised on all streams: say --everywhere, too")
-        run(lambda _: distrust_party(authority, name), as_json=as_json)
-        return
-    run(lambda _: revoke_grants(authority, name, stream, role, at_once), as_json=as_json)
+    if options.everywhere == (options.stream is not None):
+        raise typer.BadParameter("name either a stream or --everywhere")
+    if options.compromised and (not options.everywhere or options.role is not None):
+        raise typer.BadParameter("--compromised needs --everywhere, and no --role")
+    run(lambda _: verbs.revoke(options), as_json=options.as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotateOptions(AuthorityOptions):
+    """The options of `caddis keys rotate`."""
+
+    streams: Annotated[
+        list[str],
+        typer.Argument(metavar="STREAM...", help="One or more streams.", show_default=False),
+    ]
+    at_once: AtOnce = False
 
 
 @app.command(name="rotate", epilog=_examples("rotate homes", "rotate homes boats --at-once"))
-def rotate(
-    streams: Streams,
-    at_once: AtOnce = False,
-    authority: AuthorityFile = AUTHORITY,
-    as_json: AsJson = False,
-) -> None:
-    """Begin the next epoch of streams, with new keys."""
-    from caddis.cli.keys.work import rotate_streams
+@fills(RotateOptions)
+def rotate(options: RotateOptions) -> None:
+    """Start the next epoch of streams, with new keys."""
+    from caddis.cli.keys import verbs
 
-    run(lambda _: rotate_streams(authority, streams, at_once), as_json=as_json)
+    run(lambda _: verbs.rotate(options), as_json=options.as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueOptions(AuthorityOptions):
+    """The options of `caddis keys issue`."""
+
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME...]",
+            help="Registered parties. \\[default: everybody who was ever granted a stream]",
+            show_default=False,
+        ),
+    ] = None
+    folder: Folder = Path()
 
 
 @app.command(name="issue", epilog=_examples("issue ann bo", "issue --dir outgoing"))
-def issue(
-    names: Parties = None,
-    folder: Folder = Path(),
-    authority: AuthorityFile = AUTHORITY,
-    as_json: AsJson = False,
-) -> None:
-    """Write the keys of parties, each wrapped to the one that it is for.
+@fills(IssueOptions)
+def issue(options: IssueOptions) -> None:
+    """Write the keys of parties, each wrapped to the one it is for.
 
-    NAME.keys.json may go through any hands: only with NAME.identity.json it
-    can be opened.
+    NAME.keys.json may pass through any hands: only NAME.identity.json opens
+    it.
     """
-    from caddis.cli.keys.work import issue_keys
+    from caddis.cli.keys import verbs
 
-    run(lambda _: issue_keys(authority, names or [], folder), as_json=as_json)
+    run(lambda _: verbs.issue(options), as_json=options.as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryOptions(AuthorityOptions):
+    """The options of `caddis keys directory`."""
+
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file to write; an older one is replaced.")
+    ] = Path("directory.json")
 
 
 @app.command(name="directory", epilog=_examples("directory", "directory --out shared/brokers.json"))
-def directory(
-    out: DirectoryOut = Path("directory.json"),
-    authority: AuthorityFile = AUTHORITY,
-    as_json: AsJson = False,
-) -> None:
+@fills(DirectoryOptions)
+def directory(options: DirectoryOptions) -> None:
     """Write what brokers need: publishers' public keys and the streams' epochs.
 
-    It is signed by the authority and has no secret in it.
+    The authority signs the file. It holds no secret.
     """
-    from caddis.cli.keys.work import write_directory
+    from caddis.cli.keys import verbs
 
-    run(lambda _: write_directory(authority, out), as_json=as_json)
+    run(lambda _: verbs.directory(options), as_json=options.as_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowOptions(AuthorityOptions):
+    """The options of `caddis keys show`."""
+
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="Any file that caddis keys wrote. \\[default: the authority's]",
+            show_default=False,
+        ),
+    ] = None
+    trusted: Annotated[
+        str | None,
+        typer.Option(
+            "--trust",
+            metavar="FINGERPRINT",
+            help="The authority that must have signed the file, which holds keys or a directory.",
+            show_default=False,
+        ),
+    ] = None
 
 
 @app.command(name="show", epilog=_examples("show", "show directory.json", "show ann.keys.json"))
-def show(
-    file: AnyKeyFile = None,
-    signed_by: SignedBy = None,
-    authority: AuthorityFile = AUTHORITY,
-    as_json: AsJson = False,
-) -> None:
-    """Tell what is in a file, without its secrets."""
+@fills(ShowOptions)
+def show(options: ShowOptions) -> None:
+    """Show what is in a file, without its secrets."""
     from caddis.cli.keys.show import shown_file
 
-    run(lambda _: shown_file(file or authority, signed_by), as_json=as_json)
+    path = options.file or options.authority
+    run(lambda _: shown_file(path, options.trusted), as_json=options.as_json)

@@ -1,16 +1,11 @@
-"""What is in a file of `caddis keys`, without its secrets."""
+"""`caddis keys show`: what is in a file that `caddis keys` wrote, without its secrets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from caddis.cli.shell import show_titled, text_table
+from caddis.cli.keys.summary import KeysSummary, Row
 from caddis.errors import KeyFileError
 from caddis.sealed.keys import (
     AUTHORITY,
@@ -30,51 +25,27 @@ from caddis.sealed.keys import (
     spans_of,
 )
 
-Row = dict[str, object]
 
+def shown_file(path: Path, trusted: str | None = None) -> KeysSummary:
+    """What a file holds, whatever kind of file it is.
 
-@dataclass(frozen=True, slots=True)
-class ShownFile:
-    """A sentence about a file, and tables of what is in it."""
-
-    sentence: str
-    facts: Row
-    tables: dict[str, list[Row]]
-
-    def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
-        return {**self.facts, **self.tables}
-
-    def show(self, console: Console) -> None:
-        """The sentence and the tables that have rows."""
-        console.print(Text(self.sentence), soft_wrap=True)
-        for title, rows in self.tables.items():
-            if rows:
-                show_titled(title.capitalize(), _table(rows), console)
-
-
-def shown_file(path: Path, signed_by: str | None = None) -> ShownFile:
-    """Whatever the file is; signed_by: the fingerprint of who must have signed it."""
+    trusted: the fingerprint of the authority that must have signed it.
+    """
     kind = read_public(path, _kind)
-    shown = KINDS.get(kind)
-    if shown is None:
-        raise KeyFileError(f"{path} is no file of caddis keys")
-    if signed_by is not None:
-        return _signed(kind, path, signed_by)
-    return shown(path)
-
-
-def _signed(kind: str, path: Path, signed_by: str) -> ShownFile:
-    if kind not in SIGNED:
-        raise KeyFileError(f"{path}: an authority signs bundles and directories, and no {kind}")
-    return SIGNED[kind](path, signed_by)
+    if kind in SIGNED:
+        return SIGNED[kind](path, trusted)
+    if kind not in UNSIGNED:
+        raise KeyFileError(f"{path} was not written by caddis keys")
+    if trusted is not None:
+        raise KeyFileError(f"{path}: an authority signs bundles and directories, but no {kind}")
+    return UNSIGNED[kind](path)
 
 
 def _kind(plain: object) -> str:
     return str(plain.get("caddis")) if isinstance(plain, dict) else ""
 
 
-def _authority(path: Path) -> ShownFile:
+def _authority(path: Path) -> KeysSummary:
     authority = read_authority(path)
     parties: list[Row] = [
         {
@@ -88,15 +59,15 @@ def _authority(path: Path) -> ShownFile:
         {"stream": stream, "name": name, "role": role, "epochs": as_text(spans)}
         for (stream, role, name), spans in sorted(authority.grants.items())
     ]
-    return ShownFile(
-        f"{path} is a key authority, {authority.fingerprint}, version {authority.version}.",
+    return KeysSummary(
+        (f"{path} is a key authority, {authority.fingerprint}, version {authority.version}.",),
         {"kind": AUTHORITY, "fingerprint": authority.fingerprint, "version": authority.version},
         {"streams": _streams(authority.directory()), "parties": parties, "grants": grants},
     )
 
 
-def _directory(path: Path, authority: str | None = None) -> ShownFile:
-    directory = Directory.read(path, authority)
+def _directory(path: Path, trusted: str | None) -> KeysSummary:
+    directory = Directory.read(path, trusted)
     publishers: list[Row] = [
         {
             "name": entry.name,
@@ -107,9 +78,10 @@ def _directory(path: Path, authority: str | None = None) -> ShownFile:
         for entry in directory.publishers.values()
         for stream, spans in entry.grants.items()
     ]
-    return ShownFile(
-        f"{path} is a directory, version {directory.version}, signed by {directory.fingerprint}.",
-        {"kind": DIRECTORY, "authority": directory.fingerprint, "version": directory.version},
+    version, signer = directory.version, directory.fingerprint
+    return KeysSummary(
+        (f"{path} is a directory, version {version}, signed by {signer}.",),
+        {"kind": DIRECTORY, "authority": signer, "version": version},
         {"streams": _streams(directory), "publishers": publishers},
     )
 
@@ -132,9 +104,9 @@ def _streams(directory: Directory) -> list[Row]:
     ]
 
 
-def _bundle(path: Path, authority: str | None = None) -> ShownFile:
-    bundle = Bundle.read(path, authority)
-    signer = fingerprint(bundle.authority)
+def _bundle(path: Path, trusted: str | None) -> KeysSummary:
+    bundle = Bundle.read(path, trusted)
+    name, version, signer = bundle.recipient, bundle.version, fingerprint(bundle.authority)
     purposes = [package.purpose for package in bundle.packages]
     rows: list[Row] = []
     for stream in sorted({one.stream for one in purposes}):
@@ -142,52 +114,34 @@ def _bundle(path: Path, authority: str | None = None) -> ShownFile:
             mine = [one.epoch for one in purposes if one.stream == stream and one.role == role]
             if mine:
                 rows.append({"stream": stream, "role": role, "epochs": as_text(spans_of(mine))})
-    return ShownFile(
-        f"{path} holds keys for {bundle.recipient!r}, wrapped to it, version {bundle.version}, "
-        f"signed by {signer}.",
-        {
-            "kind": BUNDLE,
-            "recipient": bundle.recipient,
-            "version": bundle.version,
-            "authority": signer,
-        },
+    return KeysSummary(
+        (f"{path} holds keys wrapped to {name!r}, version {version}, signed by {signer}.",),
+        {"kind": BUNDLE, "recipient": name, "version": version, "authority": signer},
         {"keys": rows},
     )
 
 
-def _identity(path: Path) -> ShownFile:
-    public = Identity.read(path).public
-    return ShownFile(
-        f"{path} holds the private keys of {public.name!r}, {public.fingerprint}.",
-        {"kind": IDENTITY, "name": public.name, "fingerprint": public.fingerprint},
-        {},
+def _identity(path: Path) -> KeysSummary:
+    return _keys_of(Identity.read(path).public, path, IDENTITY, "private")
+
+
+def _public_identity(path: Path) -> KeysSummary:
+    return _keys_of(PublicIdentity.read(path), path, PUBLIC_IDENTITY, "public")
+
+
+def _keys_of(public: PublicIdentity, path: Path, kind: str, which: str) -> KeysSummary:
+    return KeysSummary(
+        (f"{path} holds the {which} keys of {public.name!r}, {public.fingerprint}.",),
+        {"kind": kind, "name": public.name, "fingerprint": public.fingerprint},
     )
 
 
-def _public_identity(path: Path) -> ShownFile:
-    public = PublicIdentity.read(path)
-    return ShownFile(
-        f"{path} holds the public keys of {public.name!r}, {public.fingerprint}.",
-        {"kind": PUBLIC_IDENTITY, "name": public.name, "fingerprint": public.fingerprint},
-        {},
-    )
-
-
-KINDS: dict[str, Callable[[Path], ShownFile]] = {
-    AUTHORITY: _authority,
+SIGNED: dict[str, Callable[[Path, str | None], KeysSummary]] = {
     DIRECTORY: _directory,
     BUNDLE: _bundle,
+}
+UNSIGNED: dict[str, Callable[[Path], KeysSummary]] = {
+    AUTHORITY: _authority,
     IDENTITY: _identity,
     PUBLIC_IDENTITY: _public_identity,
 }
-
-SIGNED: dict[str, Callable[[Path, str], ShownFile]] = {DIRECTORY: _directory, BUNDLE: _bundle}
-
-
-def _table(rows: list[Row]) -> Table:
-    names = list(rows[0])
-    numbers = [at for at, name in enumerate(names) if isinstance(rows[0][name], int)]
-    table = text_table(*names, texts=[at for at in range(len(names)) if at not in numbers])
-    for row in rows:
-        table.add_row(*(Text(str(value)) for value in row.values()))
-    return table
