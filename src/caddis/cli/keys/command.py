@@ -12,8 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import AsJson, Schema, Timezone, fills, run
-from caddis.files import FileFormat
+from caddis.cli.shell import AsJson, EventsFormat, Schema, Timezone, fills, run
 
 AUTHORITY = Path("authority.json")
 
@@ -144,13 +143,7 @@ class StreamOptions(AuthorityOptions):
             show_default=False,
         ),
     ] = None
-    format: Annotated[
-        FileFormat | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="The format of --events, if its name does not tell: parquet, jsonl or csv.",
-        ),
-    ] = None
+    format: EventsFormat = None
     timezone: Timezone = "UTC"
     scheme: Annotated[
         Literal["aspe", "tokens"],
