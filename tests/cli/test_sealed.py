@@ -160,10 +160,10 @@ def test_a_broker_can_use_sealed_subscriptions_of_any_format(caddis, homes, seal
 
     assert seal().exit_code == subscribe(out=f"ann.{form}").exit_code == 0
     table = read_subscriptions(Path(f"ann.{form}"))
-    gate = Gate(Directory.read(Path("directory.json")))
-    matcher = SealedMatcher.compile(table, gate=gate)
+    publishers = Directory.read(Path("directory.json"))
+    matcher = SealedMatcher.compile(table, publishers=publishers)
     [batch] = pq.read_table("sealed.parquet").to_batches()
-    found = matcher.match(batch)
+    found = matcher.match(batch, Gate(publishers).admit(batch))
     ids = batch.column("event_id").take(pa.array(found.rows)).to_pylist()
     owners = matcher.subscription_ids.take(pa.array(found.links)).to_pylist()
     assert set(zip(ids, owners, strict=True)) >= WANTED

@@ -128,6 +128,7 @@ class Sites:
         self.random, self.scheme = random, scheme
         self.refused: list[Refusal] = []
         self.notified: set[tuple[int, str]] = set()
+        self.gates: dict[str, Gate] = {}
         self.ways: dict[tuple[str, str], deque[Message]] = {}
         self.brokers = {f"b{at}": self.broker(f"b{at}", policy) for at in range(count)}
         names = list(self.brokers)
@@ -139,9 +140,10 @@ class Sites:
     def broker(self, name: str, policy: str) -> Broker:
         compile_clauses = partial(
             SealedMatcher.from_clauses,
-            gate=Gate(homes(self.scheme).directory),
+            publishers=homes(self.scheme).directory,
             on_refused=self.refused.extend,
         )
+        self.gates[name] = Gate(homes(self.scheme).directory)
         return Broker(
             name,
             sealed_clauses_of,
@@ -151,6 +153,8 @@ class Sites:
         )
 
     def tell(self, at: str, link: Link | Inside, message: Message) -> None:
+        if isinstance(message, Publish) and not self.admitted(at, message.event):
+            return
         for to, sent in self.brokers[at].handle(link, message):
             if isinstance(sent, Notification):
                 assert isinstance(to, SubscriberLink)
@@ -159,6 +163,12 @@ class Sites:
             else:
                 assert isinstance(to, Neighbour)
                 self.ways[at, to.name].append(sent)
+
+    def admitted(self, at: str, event: Event) -> bool:
+        """Whether a broker's gate lets an event in; the broker itself may look at it often."""
+        admission = self.gates[at].admit(event.row)
+        self.refused += admission.refused
+        return not admission.refused
 
     def run(self) -> None:
         while ways := [way for way, queue in self.ways.items() if queue]:
@@ -233,7 +243,7 @@ def test_micro_batches_of_sealed_events_are_routed_by_any_policy(policy: str):
     graph = PublicationRoutingGraph.compile(
         table,
         compile_clauses=partial(
-            SealedMatcher.from_clauses, gate=Gate(homes().directory), on_refused=refused.extend
+            SealedMatcher.from_clauses, publishers=homes().directory, on_refused=refused.extend
         ),
     )
     means = Means(Catalogue([]), Statistics(), Asker(cache=None, clock=lambda: 0.0))

@@ -10,7 +10,7 @@ import pytest
 
 from caddis.errors import SubscriptionError
 from caddis.sealed.clauses.subscriptions import ClauseBlock, as_text, join, pack, unpack_all
-from caddis.sealed.events.gate import Gate
+from caddis.sealed.keys.directory import Directory
 from caddis.sealed.matcher.blocks import sealed_clauses_of
 from caddis.sealed.matcher.matcher import SealedMatcher
 from tests.sealed.homes import (
@@ -46,9 +46,9 @@ def made_up(words: int = 2, dimensions: int = 11, stream: str = "homes", clauses
 SEVERAL = join(made_up(dimensions=one) for one in range(12, 212))
 
 
-def compiled(wheres: list[bytes], gate: Gate | None = None) -> SealedMatcher:
+def compiled(wheres: list[bytes], publishers: Directory | None = None) -> SealedMatcher:
     table = pa.table({"subscription_id": range(len(wheres)), "where": pa.array(wheres)})
-    return SealedMatcher.compile(table, gate=gate, on_invalid="report")
+    return SealedMatcher.compile(table, publishers=publishers, on_invalid="report")
 
 
 def told(matcher: SealedMatcher) -> dict[object, str]:
@@ -75,7 +75,7 @@ def test_the_sizes_of_these_tests_are_those_of_the_stream():
 @pytest.mark.parametrize("at", [0, len(WHERES)])
 def test_a_directory_says_which_sizes_are_right(hostile: bytes, problem: str, at: int):
     wheres = [*HONEST[:at], hostile, *HONEST[at:]]
-    matcher = compiled(wheres, Gate(homes().directory))
+    matcher = compiled(wheres, homes().directory)
     assert list(told(matcher)) == [at]
     assert problem in told(matcher)[at]
     whole = pairs(SealedMatcher.compile(sealed_wheres()).match(sealed_events()))
@@ -135,12 +135,13 @@ def test_a_broker_does_not_read_a_text_of_several_sizes():
 
 
 @pytest.mark.parametrize("hostile", [made_up(words=1), made_up(dimensions=12)])
-@pytest.mark.parametrize("gated", [True, False])
-def test_brokers_match_on_beside_clauses_of_other_sizes(hostile: bytes, gated: bool):
+@pytest.mark.parametrize("informed", [True, False])
+def test_brokers_match_on_beside_clauses_of_other_sizes(hostile: bytes, informed: bool):
     texts = [as_text(one) for one in (HONEST[0], hostile, HONEST[2])]
     clauses = clause_table([sealed_clauses_of(text) for text in texts])
-    gate = Gate(homes().directory) if gated else None
-    matcher = SealedMatcher.from_clauses(clauses, pa.array(["ann", "eve", "ann too"]), gate=gate)
+    ids = pa.array(["ann", "eve", "ann too"])
+    publishers = homes().directory if informed else None
+    matcher = SealedMatcher.from_clauses(clauses, ids, publishers=publishers)
     found = matcher.match(homes().publish(EVENTS))
     central = pairs(compiled([HONEST[0], HONEST[2]]).match(sealed_events()))
     assert pairs(found) == {(row, 2 * link) for row, link in central}

@@ -287,10 +287,10 @@ def test_a_gate_takes_no_other_directory_of_the_same_version(homes):
     """As there is if the authority's file was put back to an older copy."""
     gate = Gate(homes.authority.rotate("homes").directory())
     other = homes.authority.grant("quin", "homes", "publisher").directory()
-    assert other.version == gate.directory.version
+    assert other.version == gate.publishers.version
     with pytest.raises(AccessError, match="two histories"):
         gate.update(other)
-    assert not gate.directory.may_publish("quin", "homes")
+    assert not gate.publishers.may_publish("quin", "homes")
 
 
 def test_a_checked_event_counts_as_seen_when_it_is_remembered(homes):

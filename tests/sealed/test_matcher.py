@@ -24,7 +24,7 @@ from caddis.errors import (
 )
 from caddis.sealed.clauses.subscriptions import as_text, pack, unpack_all
 from caddis.sealed.design import SCHEMES, Scheme
-from caddis.sealed.events.gate import Gate, Refusal
+from caddis.sealed.events.gate import Gate
 from caddis.sealed.keys.rings import KeyRing
 from caddis.sealed.matcher.groups import Sifting
 from caddis.sealed.matcher.matcher import SealedMatcher, SealedMatches
@@ -284,14 +284,11 @@ def test_a_row_that_is_badly_made_is_refused_and_the_rest_goes_on(part, value, m
     if isinstance(value, float):
         value = np.full(len(events.column("point")[2].as_py()) // 8, value).tobytes()
     broken = changed(events, 2, part, value)
-    told: list[tuple[Refusal, ...]] = []
-    matcher = SealedMatcher.compile(sealed_wheres(), on_refused=told.append)
-    matches = matcher.match(broken)
+    matches = SealedMatcher.compile(sealed_wheres()).match(broken)
     assert pairs(matches) == {pair for pair in whole if pair[0] != 2}
     (refused,) = matches.refused
     assert (refused.row, refused.event_id, type(refused.error)) == (2, 2, TruncatedEvent)
     assert message in str(refused.error)
-    assert told == [matches.refused]
 
 
 def test_a_batch_without_a_column_is_a_clear_error():
@@ -320,9 +317,9 @@ def test_large_columns_are_read_like_small_ones():
 # ----------------------------------------------------------------------------------------- gate
 
 
-def gated() -> SealedMatcher:
-    """A matcher of one who wants everything, behind a gate."""
-    return SealedMatcher.compile(homes().seal(["TRUE"]), gate=Gate(homes().directory))
+def everything() -> SealedMatcher:
+    """A matcher of one who wants everything."""
+    return SealedMatcher.compile(homes().seal(["TRUE"]), publishers=homes().directory)
 
 
 def kinds(matches: SealedMatches) -> list[tuple[int, type]]:
@@ -332,7 +329,8 @@ def kinds(matches: SealedMatches) -> list[tuple[int, type]]:
 def test_only_admitted_events_are_matched():
     events = sealed_events()
     payload = events.column("payload")[1].as_py()
-    matches = gated().match(changed(events, 1, "payload", payload[:-1] + b"?"))
+    tampered = changed(events, 1, "payload", payload[:-1] + b"?")
+    matches = everything().match(tampered, Gate(homes().directory).admit(tampered))
     assert kinds(matches) == [(1, TamperedEvent)]
     assert pairs(matches) == {(row, 0) for row in (0, 2, 3, 4, 5)}
 
@@ -343,21 +341,32 @@ def test_a_subscription_of_made_up_sizes_takes_no_event_from_others():
     events, wheres = homes().publish(), [made_up, homes().seal(["TRUE"])["where"][0].as_py()]
     for some in (wheres, wheres[:1]):
         table = pa.table({"subscription_id": range(len(some)), "where": pa.array(some)})
-        matcher = SealedMatcher.compile(table, gate=Gate(homes().directory), on_invalid="report")
-        matches = matcher.match(events)
+        matcher = SealedMatcher.compile(table, publishers=homes().directory, on_invalid="report")
+        matches = matcher.match(events, Gate(homes().directory).admit(events))
         assert [error.subscription_id for error in matcher.invalid] == [0]
         assert pairs(matches) == {(row, 1) for row in range(len(EVENTS)) if len(some) > 1}
         assert matches.refused == ()
 
 
-def test_a_replay_is_refused_but_not_a_question_that_is_asked_again():
-    matcher, events = gated(), homes().publish()
-    assert len(matcher.match(events).rows) == len(EVENTS)
-    assert len(matcher.candidates(events).rows) == len(EVENTS)
+def test_a_replay_is_refused_but_an_admitted_batch_may_be_matched_again():
+    gate, matcher, events = Gate(homes().directory), everything(), homes().publish()
+    admission = gate.admit(events)
+    for _ in range(2):
+        assert pairs(matcher.match(events, admission)) == {(row, 0) for row in range(len(EVENTS))}
     fresh = homes().publish(EVENTS.slice(0, 1))
-    again = matcher.match(pa.concat_batches([events.slice(4), fresh]))
+    mixed = pa.concat_batches([events.slice(4), fresh])
+    again = matcher.match(mixed, gate.admit(mixed))
     assert kinds(again) == [(0, ReplayedEvent), (1, ReplayedEvent)]
     assert pairs(again) == {(2, 0)}
+
+
+def test_refusals_of_the_gate_and_of_the_matcher_are_told_together_by_row():
+    events = homes().publish()
+    broken = changed(changed(events, 4, "payload", b""), 1, "filter", b"?")
+    admission = Gate(homes().directory).admit(broken)
+    found = list(everything().match_in_slices(broken, admission))
+    assert [row for one in found for row, _ in kinds(one)] == [1, 4]
+    assert {pair for one in found for pair in pairs(one)} == {(row, 0) for row in (0, 2, 3, 5)}
 
 
 def test_a_question_is_answered_by_the_directory_of_its_moment():
@@ -370,9 +379,9 @@ def test_a_question_is_answered_by_the_directory_of_its_moment():
     )
     sealer = SubscriptionSealer(ann.subscriber_keys("homes"), randomness=made.chance)
     gate = Gate(made.authority.directory())
-    matcher = SealedMatcher.compile(sealer.seal(subscriptions(["TRUE"])).table, gate=gate)
+    matcher = SealedMatcher.compile(sealer.seal(subscriptions(["TRUE"])).table)
     offer = pa.record_batch({"event_id": ["e"], "city": ["Cork"], "price": pa.array([1], "int32")})
     events = EventSealer(pat.publisher_keys("homes"), randomness=made.chance).seal(offer)
-    assert len(matcher.match(events).rows) == 1
+    assert len(matcher.match(events, gate.admit(events)).rows) == 1
     gate.update(made.authority.revoke("pat", "homes").directory())
-    assert kinds(matcher.match(events)) == [(0, UnknownPublisher)]
+    assert kinds(matcher.match(events, gate.admit(events))) == [(0, UnknownPublisher)]

@@ -9,7 +9,6 @@ import pytest
 from caddis import Matcher
 from caddis.errors import IndexFolderError, SealedError
 from caddis.sealed.design import SCHEMES, Scheme
-from caddis.sealed.events.gate import Gate
 from caddis.sealed.matcher.groups import Sifting
 from caddis.sealed.matcher.matcher import SealedMatcher
 from tests.sealed.homes import SCHEMA, homes, pairs, sealed_events, sealed_wheres
@@ -20,7 +19,7 @@ from tests.sealed.sealed_workloads import subscriptions
 def test_a_loaded_matcher_matches_as_it_did(scheme: Scheme, tmp_path: Path):
     matcher, events = SealedMatcher.compile(sealed_wheres(scheme)), sealed_events(scheme)
     matcher.save(tmp_path / "saved")
-    loaded = SealedMatcher.load(tmp_path / "saved", gate=Gate(homes(scheme).directory))
+    loaded = SealedMatcher.load(tmp_path / "saved")
     assert pairs(loaded.match(events)) == pairs(matcher.match(events)) != set()
     assert loaded.match(events).report == matcher.match(events).report
     assert loaded.subscription_ids.equals(matcher.subscription_ids)

@@ -14,7 +14,7 @@ subscriber opens what reached it and decides for itself:
     >>> authority = authority.add_stream(StreamDesign.of("homes", schema), os.urandom)
     >>> authority = authority.grant("pat", "homes", "publisher")
     >>> authority = authority.grant("ann", "homes", "subscriber")
-    >>> directory = authority.directory()
+    >>> publishers = authority.directory()
 
     >>> keys = KeyRing.open(pat, authority.issue("pat")).publisher_keys("homes")
     >>> homes = {"event_id": [1, 2, 3], "city": ["Galway", "Cork", None], "price": [150, 90, 80]}
@@ -26,12 +26,12 @@ subscriber opens what reached it and decides for itself:
     >>> sealer = SubscriptionSealer(ring.subscriber_keys("homes"), randomness=os.urandom)
     >>> sealed_subscriptions = sealer.seal(plain).table
 
-    >>> broker = SealedMatcher.compile(sealed_subscriptions, gate=Gate(directory))
-    >>> found = broker.match(sealed_events)
+    >>> broker = SealedMatcher.compile(sealed_subscriptions, publishers=publishers)
+    >>> found = broker.match(sealed_events, Gate(publishers).admit(sealed_events))
     >>> reached = sealed_events.take(pa.array(sorted(set(found.rows.tolist()))))
 
     >>> mine = plain.append_column("stream", pa.array(["homes", "homes"]))
-    >>> received = Inbox(ring, directory, mine).receive(reached)
+    >>> received = Inbox(ring, publishers, mine).receive(reached)
     >>> received.subscription_ids.to_pylist()
     ['west', 'south']
     >>> received.events["homes"].events.column("city").to_pylist()

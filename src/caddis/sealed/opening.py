@@ -66,17 +66,17 @@ class Opener:
     """
 
     def __init__(
-        self, ring: KeyRing, directory: Directory, *, memory: ReplayMemory | None = None
+        self, ring: KeyRing, publishers: Directory, *, memory: ReplayMemory | None = None
     ) -> None:
-        check_authority(ring, directory)
+        check_authority(ring, publishers)
         self._ring = ring
-        self._gate = Gate(directory, memory=memory, past=True)
+        self._gate = Gate(publishers, memory=memory, past=True)
         self._ciphers: dict[tuple[str, int, str], AESGCM] = {}
         self._payloads: dict[str, Payloads] = {}
 
-    def update(self, ring: KeyRing, directory: Directory) -> None:
+    def update(self, ring: KeyRing, publishers: Directory) -> None:
         """Go on with newer keys of the same party, and a newer directory."""
-        check_authority(ring, directory)
+        check_authority(ring, publishers)
         if ring.name != self._ring.name:
             raise AccessError(f"these are the keys of {ring.name!r}, not of {self._ring.name!r}")
         if ring.version < self._ring.version:
@@ -84,7 +84,7 @@ class Opener:
                 f"the keys of version {ring.version} are older than those in use, "
                 f"{self._ring.version}"
             )
-        self._gate.update(directory)
+        self._gate.update(publishers)
         self._ring = ring
 
     def open(self, batch: pa.RecordBatch) -> Opened:
@@ -134,12 +134,12 @@ class Opener:
         return self._ciphers[named]
 
 
-def check_authority(ring: KeyRing, directory: Directory) -> None:
+def check_authority(ring: KeyRing, publishers: Directory) -> None:
     """Refuse a directory of another authority: it could call anybody's key a publisher's."""
-    if ring.authority != directory.authority:
+    if ring.authority != publishers.authority:
         raise AccessError(
             f"the keys of {ring.name!r} are of the authority {ring.fingerprint}, and the directory "
-            f"is of another one, {directory.fingerprint}"
+            f"is of another one, {publishers.fingerprint}"
         )
 
 
@@ -167,12 +167,12 @@ class Inbox:
     def __init__(
         self,
         ring: KeyRing,
-        directory: Directory,
+        publishers: Directory,
         subscriptions: pa.Table,
         *,
         memory: ReplayMemory | None = None,
     ) -> None:
-        self._opener = Opener(ring, directory, memory=memory)
+        self._opener = Opener(ring, publishers, memory=memory)
         if "stream" not in subscriptions.column_names:
             names = ", ".join(subscriptions.column_names)
             raise SubscriptionTableError(f"these need a column 'stream'; they have {names}")
@@ -183,9 +183,9 @@ class Inbox:
             design = ring.subscriber_keys(stream).design
             self._matchers[stream] = Matcher.compile(mine, design.schema, timezone=design.timezone)
 
-    def update(self, ring: KeyRing, directory: Directory) -> None:
+    def update(self, ring: KeyRing, publishers: Directory) -> None:
         """Go on with newer keys and a newer directory."""
-        self._opener.update(ring, directory)
+        self._opener.update(ring, publishers)
 
     def receive(self, batch: pa.RecordBatch) -> Received:
         """What one has asked for, of a batch of sealed events."""

@@ -57,15 +57,26 @@ class Refusal:
 
 
 class Admission(NamedTuple):
-    """The rows that may go on, ascending, and the refused ones."""
+    """The rows of a batch that may go on, ascending, and the refused ones.
+
+    publishers: the directory by which they were admitted, if there was one. It says how large what
+        brokers compare is in each stream.
+    """
 
     rows: Int32s
     refused: tuple[Refusal, ...]
+    publishers: Directory | None = None
+
+    @classmethod
+    def of_all(cls, rows: int) -> Admission:
+        """The admission of all rows of a batch, by a broker that checks nothing but sizes."""
+        return cls(np.arange(rows, dtype=np.int32), ())
 
 
 class Gate:
-    """Admits events by a directory.
+    """Admits events by what an authority says of publishers and streams.
 
+    publishers: the authority's signed directory of them.
     memory: what was seen already, to share or to go on with; a new one by default. `NoMemory()` is
         for who goes through the same events again.
     past: whether what was genuine in an epoch that is over is admitted still: for readers.
@@ -73,23 +84,24 @@ class Gate:
 
     def __init__(
         self,
-        directory: Directory,
+        publishers: Directory,
         *,
         memory: ReplayMemory | None = None,
         past: bool = False,
     ) -> None:
-        self._directory = directory
+        self._directory = publishers
         self._past = past
         self._keys: dict[str, Ed25519PublicKey] = {}
         self._memory = ReplayMemory() if memory is None else memory
 
     @property
-    def directory(self) -> Directory:
-        """By which events are admitted now."""
+    def publishers(self) -> Directory:
+        """The directory by which events are admitted now."""
         return self._directory
 
-    def update(self, directory: Directory) -> None:
+    def update(self, publishers: Directory) -> None:
         """Go on with a newer directory of the same authority."""
+        directory = publishers
         if directory.authority != self._directory.authority:
             raise AccessError(
                 f"the new directory is of another authority, {directory.fingerprint}, "
@@ -120,7 +132,7 @@ class Gate:
                 refused.append(Refusal(row, event_id_of(event), error))
             else:
                 admitted.append(row)
-        return Admission(np.array(admitted, np.int32), tuple(refused))
+        return Admission(np.array(admitted, np.int32), tuple(refused), self._directory)
 
     def checked(self, event: SealedRow | UnreadableRow) -> SealedRow:
         """An event that may go on, or a SealedEventError; it does not count as seen yet."""

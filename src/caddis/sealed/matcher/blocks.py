@@ -68,14 +68,14 @@ def own_problems(blocks: Sequence[ClauseBlock]) -> dict[int, str]:
 
 
 def unfit_blocks(
-    blocks: Sequence[ClauseBlock], voters: Sequence[Int32s], directory: Directory | None
+    blocks: Sequence[ClauseBlock], voters: Sequence[Int32s], publishers: Directory | None
 ) -> dict[int, str]:
     """By number of a block: why its size is not that of its stream.
 
     voters: by block, who stands for its size; each of them once.
     """
-    if directory is not None:
-        found = ((number, _misfit(block, directory)) for number, block in enumerate(blocks))
+    if publishers is not None:
+        found = ((number, _misfit(block, publishers)) for number, block in enumerate(blocks))
         return {number: problem for number, problem in found if problem is not None}
     ranks = [(-len(np.unique(mine)), mine.min(initial=0)) for mine in voters]
     best: dict[tuple[str, int], int] = {}
@@ -90,8 +90,8 @@ def unfit_blocks(
     }
 
 
-def _misfit(block: ClauseBlock, directory: Directory) -> str | None:
-    stream = directory.streams.get(block.stream)
+def _misfit(block: ClauseBlock, publishers: Directory) -> str | None:
+    stream = publishers.streams.get(block.stream)
     if stream is None:
         return f"the directory has no stream {block.stream[:60]!r}"
     right = stream.outline.bits, stream.outline.dimensions
@@ -141,11 +141,11 @@ def sound_blocks(wheres: pa.Array | pa.ChunkedArray) -> tuple[list[ClauseBlock],
 
 
 def usable_blocks(
-    wheres: pa.Array | pa.ChunkedArray, directory: Directory | None
+    wheres: pa.Array | pa.ChunkedArray, publishers: Directory | None
 ) -> tuple[list[ClauseBlock], dict[int, str]]:
     """The same, of one size a stream and epoch: see `clause_sizes`."""
     blocks, problems = sound_blocks(wheres)
-    unfit = unfit_blocks(blocks, [block.owner for block in blocks], directory)
+    unfit = unfit_blocks(blocks, [block.owner for block in blocks], publishers)
     for number, problem in unfit.items():
         problems |= dict.fromkeys(blocks[number].owner.tolist(), problem)
     return _without(blocks, problems), problems
@@ -228,7 +228,7 @@ def sealed_clauses_of(where: str) -> tuple[Clause, ...]:
 
 
 def leading_blocks(
-    clauses: ClauseTable, directory: Directory | None
+    clauses: ClauseTable, publishers: Directory | None
 ) -> list[tuple[ClauseBlock, Int32s]]:
     """The sealed clauses of a broker's table, each with the link it leads to.
 
@@ -246,7 +246,7 @@ def leading_blocks(
         places, ends = members_of(starts, block.owner.astype(np.int64))
         repeated = np.repeat(np.arange(len(block)), np.diff(ends))
         leading.append((chosen_clauses(block, repeated), owners[order][places]))
-    unfit = unfit_blocks(blocks, [links for _, links in leading], directory)
+    unfit = unfit_blocks(blocks, [links for _, links in leading], publishers)
     return [one for number, one in enumerate(leading) if number not in unfit]
 
 

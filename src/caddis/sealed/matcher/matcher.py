@@ -31,7 +31,7 @@ from caddis.errors import (
 from caddis.language import ClauseTable, Column
 from caddis.matching import Needs, OnInvalid, checked_ids, named_errors
 from caddis.sealed.clauses import ClauseBlock, pack
-from caddis.sealed.events import Admission, Gate, Refusal
+from caddis.sealed.events import Admission, Refusal
 from caddis.sealed.keys import Directory
 from caddis.sealed.matcher import storage
 from caddis.sealed.matcher.blocks import (
@@ -50,14 +50,16 @@ from caddis.sealed.prefilter import encode
 __all__ = ["OnRefused", "SealedCandidates", "SealedMatchReport", "SealedMatcher", "SealedMatches"]
 
 OnRefused = Callable[[tuple[Refusal, ...]], None]
-"""Is told which events of a batch were refused, if any were."""
+"""Is called with the events of a batch that were refused, if any were."""
 
 
 class SealedMatcher:
     """Decides which links sealed events may satisfy.
 
-    gate: admits events before they are matched; without one, any that are well made are matched.
-    on_refused: told of refused events by `match` and `candidates`, beside what they return.
+    It keeps nothing between two calls: the same batch and admission give the same answer. A `Gate`
+    decides which events are genuine and new, once, before they come here.
+
+    on_refused: called with what `candidates` refuses; for brokers, who look at its pairs alone.
     """
 
     def __init__(
@@ -67,14 +69,12 @@ class SealedMatcher:
         subscription_ids: pa.Array,
         invalid: tuple[SubscriptionError, ...] = (),
         *,
-        gate: Gate | None = None,
         on_refused: OnRefused | None = None,
     ) -> None:
         self._groups = groups
         self._everything = everything
         self._search = ClauseSearch(groups, everything, len(subscription_ids))
-        self._gate, self._on_refused = gate, on_refused
-        self._admitted: tuple[pa.RecordBatch, Directory, Admission] | None = None
+        self._on_refused = on_refused
         self.subscription_ids = subscription_ids
         self.needs: Needs | None = None
         self.invalid = invalid
@@ -83,30 +83,26 @@ class SealedMatcher:
     def compile(
         cls,
         subscriptions: pa.Table,
-        schema: pa.Schema | None = None,
         *,
-        gate: Gate | None = None,
+        publishers: Directory | None = None,
         sample: pa.RecordBatch | None = None,
         on_invalid: OnInvalid = "raise",
         prefilter: Sifting = "rarest-bit",
-        on_refused: OnRefused | None = None,
     ) -> SealedMatcher:
         """Compile a table of `subscription_id` and a sealed `where`, in bytes or as text.
 
-        schema: is not needed; it is there since other matchers have one.
+        publishers: the authority's directory. It says which streams there are, and how large what
+            is sealed for them must be; without it, that is as large as in most subscriptions of
+            the stream.
         sample: some sealed events, by which the rarest bit of each clause is chosen.
-        gate: its directory says, too, which streams there are, and how large what is sealed for
-            them must be; without one, it is as large as in most subscriptions of a stream.
         on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
-        prefilter: how clauses are discarded by their filters; only what a match costs depends on
-            it: "rarest-bit", "paper" or None.
+        prefilter: how clauses are discarded by their filters: "rarest-bit", "paper" or None. Only
+            the cost of a match depends on it.
         """
-        del schema
         ids = checked_ids(subscriptions)
-        directory = None if gate is None else gate.directory
-        blocks, problems = usable_blocks(sealed_column(subscriptions), directory)
-        told = {row: SubscriptionError(problem, "") for row, problem in sorted(problems.items())}
-        errors = named_errors(told, ids)
+        blocks, problems = usable_blocks(sealed_column(subscriptions), publishers)
+        by_row = {row: SubscriptionError(problem, "") for row, problem in sorted(problems.items())}
+        errors = named_errors(by_row, ids)
         if errors and on_invalid == "raise":
             raise InvalidSubscriptions(errors)
         filters = sample_filters(blocks, sample)
@@ -114,8 +110,7 @@ class SealedMatcher:
             ClauseGroup.of(block, block.owner, prefilter, filters.get(sizes_of(block)))
             for block in blocks
         )
-        none = np.zeros(0, np.int32)
-        return cls(groups, none, ids, errors, gate=gate, on_refused=on_refused)
+        return cls(groups, np.zeros(0, np.int32), ids, errors)
 
     @classmethod
     def from_clauses(
@@ -123,53 +118,43 @@ class SealedMatcher:
         clauses: ClauseTable,
         subscription_ids: pa.Array,
         *,
-        gate: Gate | None = None,
+        publishers: Directory | None = None,
         prefilter: Sifting = "rarest-bit",
         on_refused: OnRefused | None = None,
     ) -> SealedMatcher:
-        """Compile clauses as brokers know them: see `broker_clauses`.
+        """Compile clauses as brokers know them: see `sealed_clauses_of`.
 
         A clause without a predicate is true of every event. Clauses of other sizes than their
-        stream's match nothing; how large those are says the gate, or else most links.
+        stream's match nothing; the right size is that in `publishers`, or else that of most links.
         """
-        leading = leading_blocks(clauses, None if gate is None else gate.directory)
+        leading = leading_blocks(clauses, publishers)
         groups = [ClauseGroup.of(block, links, prefilter, None) for block, links in leading]
         everything = clauses.owner[np.diff(clauses.starts) == 0]
-        return cls(tuple(groups), everything, subscription_ids, gate=gate, on_refused=on_refused)
+        return cls(tuple(groups), everything, subscription_ids, on_refused=on_refused)
 
     def __len__(self) -> int:
         return len(self.subscription_ids)
 
-    def match(self, batch: pa.RecordBatch, directory: Directory | None = None) -> SealedMatches:
+    def match(self, batch: pa.RecordBatch, admission: Admission | None = None) -> SealedMatches:
         """Which rows of a batch of sealed events may satisfy which links.
 
-        directory: says how large the parts of events are; by default the gate's. Subscriptions of
-            other sizes match nothing then, whoever made them up, and no event is refused for them.
+        admission: what a gate said of the batch; without it, all rows that are well made are
+            matched. Subscriptions of other sizes than its directory says match nothing, and no
+            event is refused because of them.
         """
-        found = joined(self._slices(batch, directory), batch.num_rows)
-        self._tell(found.refused)
-        return found
+        return joined(self.match_in_slices(batch, admission), batch.num_rows)
 
     def match_in_slices(
-        self, batch: pa.RecordBatch, directory: Directory | None = None
+        self, batch: pa.RecordBatch, admission: Admission | None = None
     ) -> Iterator[SealedMatches]:
-        """The same, for who does not want to hold all pairs at once; one slice at least.
+        """Match slice by slice, so that not all pairs are held at once; at least one slice.
 
-        Rows ascend from slice to slice, but not those of the events that were refused.
+        Rows ascend from slice to slice. The first slice has the refusals of the admission.
         """
-        for found in self._slices(batch, directory):
-            self._tell(found.refused)
-            yield found
-
-    def _slices(
-        self, batch: pa.RecordBatch, directory: Directory | None
-    ) -> Iterator[SealedMatches]:
         compared = checked(batch)
-        admission = self._admit(batch)
-        if directory is None and self._gate is not None:
-            directory = self._gate.directory
+        admission = Admission.of_all(batch.num_rows) if admission is None else admission
         refused = admission.refused
-        for one in self._search.slices(compared, admission.rows, directory):
+        for one in self._search.slices(compared, admission.rows, admission.publishers):
             refused += _refusals(one.problems, batch)
             counts = one.inspected, one.tests, one.products
             report = SealedMatchReport(one.events, len(one.rows), one.tests, 0, *counts)
@@ -177,31 +162,16 @@ class SealedMatcher:
             yield SealedMatches(one.rows, one.links, report, by_row)
             refused = ()
 
-    def _tell(self, refused: tuple[Refusal, ...]) -> None:
-        if refused and self._on_refused is not None:
-            self._on_refused(refused)
-
     def candidates(self, batch: pa.RecordBatch) -> SealedCandidates:
-        """The same: there is nothing that models could decide."""
+        """The pairs of `match`: there is nothing that models could decide."""
         found = self.match(batch)
+        if found.refused and self._on_refused is not None:
+            self._on_refused(found.refused)
         return SealedCandidates(found.rows, found.links, found.report, found.refused)
-
-    def _admit(self, batch: pa.RecordBatch) -> Admission:
-        """Ask the gate; who asks again of the same batch and directory is no replay."""
-        if self._gate is None:
-            return Admission(np.arange(batch.num_rows, dtype=np.int32), ())
-        directory = self._gate.directory
-        if self._admitted is not None:
-            last_batch, last_directory, admission = self._admitted
-            if last_batch is batch and last_directory is directory:
-                return admission
-        admission = self._gate.admit(batch)
-        self._admitted = batch, directory, admission
-        return admission
 
     @property
     def columns(self) -> list[Column]:
-        """The columns of sealed events that are compared; a gate reads all."""
+        """The columns of sealed events that are compared; a gate reads all of them."""
         types = {"stream": pa.string(), "epoch": pa.int64()}
         return [Column((name,), types.get(name, pa.binary())) for name in COMPARED]
 
@@ -217,19 +187,13 @@ class SealedMatcher:
         return sum(array.nbytes for array in arrays) + int(self.subscription_ids.nbytes)
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the matcher to a folder that `load` can map into memory; the gate stays here."""
+        """Write the matcher to a folder that `load` can map into memory."""
         storage.save(Path(folder), self._groups, self._everything, self.subscription_ids)
 
     @classmethod
-    def load(
-        cls,
-        folder: str | PathLike[str],
-        *,
-        gate: Gate | None = None,
-        on_refused: OnRefused | None = None,
-    ) -> SealedMatcher:
+    def load(cls, folder: str | PathLike[str]) -> SealedMatcher:
         """Map a saved matcher into memory; processes that do so share one copy."""
-        return cls(*storage.load(Path(folder)), gate=gate, on_refused=on_refused)
+        return cls(*storage.load(Path(folder)))
 
 
 def _refusals(problems: Mapping[int, str], batch: pa.RecordBatch) -> tuple[Refusal, ...]:

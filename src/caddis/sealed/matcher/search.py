@@ -58,17 +58,17 @@ class ClauseSearch:
         self._certain = len(everything) + max(certain, default=0)
 
     def slices(
-        self, batch: pa.RecordBatch, rows: Int32s, directory: Directory | None
+        self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None
     ) -> Iterator[Slice]:
         """What some rows find, which ascend; one slice at least.
 
         batch: of `event_parts.checked`.
-        directory: says which sizes the clauses of its streams have; others match nothing then.
+        publishers: says which sizes the clauses of its streams have; others match nothing then.
         """
         most = max(1, PAIRS_IN_A_SLICE // max(1, self._certain))
         begin, step = 0, min(FIRST_ROWS, most)
         while True:
-            found = self._slice(batch, rows[begin : begin + step], directory)
+            found = self._slice(batch, rows[begin : begin + step], publishers)
             begin += step
             yield found
             if begin >= len(rows):
@@ -76,17 +76,17 @@ class ClauseSearch:
             fitting = PAIRS_IN_A_SLICE * step // max(1, len(found.rows))
             step = max(1, min(fitting, GROWTH * step, most))
 
-    def _slice(self, batch: pa.RecordBatch, rows: Int32s, directory: Directory | None) -> Slice:
+    def _slice(self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None) -> Slice:
         first, end = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
         piece = batch.slice(first, end - first)
-        found, problems = self._found(piece, rows - np.int32(first), directory)
+        found, problems = self._found(piece, rows - np.int32(first), publishers)
         places, links = in_row_order(found.pairs, piece.num_rows, self._several)
         places += np.int32(first)
         shifted = {first + row: problem for row, problem in problems.items()}
         return Slice(len(rows), places, links, *found[1:], shifted)
 
     def _found(
-        self, batch: pa.RecordBatch, rows: Int32s, directory: Directory | None
+        self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None
     ) -> tuple[Found, dict[int, str]]:
         """Pairs of row and link, some more than once, and what is wrong with rows."""
         problems = dict.fromkeys(
@@ -94,7 +94,7 @@ class ClauseSearch:
         )
         found = []
         for key, some in by_key(batch, rows):
-            groups = self._groups_of(key, directory)
+            groups = self._groups_of(key, publishers)
             for begin in range(0, len(some), ROWS_AT_A_TIME):
                 part, wrong = _of_groups(batch, groups, some[begin : begin + ROWS_AT_A_TIME])
                 found.append(part)
@@ -103,12 +103,12 @@ class ClauseSearch:
         found.append(Found(every_pair(good, self._everything), 0, 0, 0))
         return total(found), problems
 
-    def _groups_of(self, key: Key, directory: Directory | None) -> list[ClauseGroup]:
+    def _groups_of(self, key: Key, publishers: Directory | None) -> list[ClauseGroup]:
         """The groups of a stream and epoch, of the right sizes if these are known."""
         groups = self._by_key.get(key, [])
-        if directory is None or key[0] not in directory.streams:
+        if publishers is None or key[0] not in publishers.streams:
             return groups
-        outline = directory.streams[key[0]].outline
+        outline = publishers.streams[key[0]].outline
         sizes = outline.bits, outline.dimensions
         return [group for group in groups if (group.bits, group.dimensions) == sizes]
 

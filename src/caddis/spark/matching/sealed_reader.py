@@ -45,18 +45,14 @@ class SealedReader:
         """
         admission = self._admitted(batch, keys)
         refused = {one.row: one for one in admission.refused}
-        whole = len(admission.rows) == batch.num_rows
-        admitted = batch if whole else batch.take(pa.array(admission.rows))
-        directory = None if self._gate is None else self._gate.directory
         for matcher, alive in self._store.parts:
-            for matches in cast(SealedMatcher, matcher).match_in_slices(admitted, directory):
+            for matches in cast(SealedMatcher, matcher).match_in_slices(batch, admission):
                 for one in matches.refused:
-                    row = int(admission.rows[one.row])
-                    refused.setdefault(row, Refusal(row, one.event_id, one.error))
+                    refused.setdefault(one.row, one)
                 self._count(matches.report)
                 rows, ids = alive_pairs(matcher, alive, matches)
                 if len(rows):
-                    yield admission.rows[rows], ids
+                    yield rows, ids
         self._ledger.tell(batch, refused.values())
 
     def finish(self) -> None:

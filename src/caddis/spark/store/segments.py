@@ -96,12 +96,12 @@ class SealedSegments:
         self, subscriptions: pa.Table, sample: pa.RecordBatch | None, on_invalid: OnInvalid
     ) -> LinkMatcher:
         """A matcher of some subscriptions."""
-        from caddis.sealed.events import Gate
         from caddis.sealed.matcher import SealedMatcher
 
         check_sealed(subscriptions)
-        gate = None if self.directory is None else Gate(self.directory)
-        return SealedMatcher.compile(subscriptions, gate=gate, sample=sample, on_invalid=on_invalid)
+        return SealedMatcher.compile(
+            subscriptions, publishers=self.directory, sample=sample, on_invalid=on_invalid
+        )
 
     def wheres(self, subscriptions: pa.Table) -> pa.ChunkedArray:
         """Their clauses, as they are kept."""
