@@ -2,6 +2,7 @@
 
 import copy
 import json
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -60,6 +61,19 @@ def test_a_party_may_be_both(homes):
     assert both.publisher_keys("homes").sealing.publisher == "ann"
     assert both.subscriber_keys("homes").content.epoch == 1
     assert both.streams == ("homes",)
+
+
+def test_a_ring_for_reading_has_the_keys_of_one_stream_and_signs_nothing(homes):
+    ann = ring(homes, "ann")
+    reader = pickle.loads(pickle.dumps(ann.for_reading("homes")))
+    assert reader.subscriber_keys("homes") == ann.subscriber_keys("homes")
+    assert (reader.name, reader.streams) == ("ann", ("homes",))
+    homes.grant("ann", "publisher")
+    both = ring(homes, "ann").for_reading("homes")
+    with pytest.raises(NotEntitled, match="'ann' has no keys to publish 'homes'"):
+        both.publisher_keys("homes")
+    with pytest.raises(NotEntitled, match="'ann' has no keys to read 'boats'"):
+        ann.for_reading("boats")
 
 
 def test_a_revoked_subscriber_has_no_key_of_later_epochs_and_keeps_those_it_had(homes):

@@ -28,7 +28,6 @@ from caddis.errors import (
 from caddis.sealed import Authority, EventSealer, Identity, KeyRing, StreamDesign
 from caddis.sealed.clauses.subscriptions import as_text
 from caddis.sealed.keys.entitlements import Role
-from caddis.sealed.keys.rings import Material
 from caddis.spark.sealed.sealing import OpenOperator, SealOperator
 from tests.pipeline.test_sealed_reader import of_other_sizes
 from tests.sealed.homes import (
@@ -189,10 +188,11 @@ def test_an_operator_does_not_show_the_keys_that_it_carries():
         keys.sealing,
         secrets[2],
     )
-    material = Material(keys.design, secrets[0], secrets[1])
-    opener = OpenOperator((), "homes", "id", "ann", {1: material}, homes().directory, None)
+    ring = homes().parties.ann.for_reading("homes")
+    opener = OpenOperator((), "homes", "id", ring, homes().directory, None)
     for shown in (repr(operator), repr(opener)):
-        assert not [secret for secret in secrets if repr(secret)[2:20] in shown]
+        known = *secrets, ring.subscriber_keys("homes").content.secret
+        assert not [secret for secret in known if repr(secret)[2:20] in shown]
 
 
 def test_a_column_that_the_stream_does_not_have_is_refused(spark: SparkSession):

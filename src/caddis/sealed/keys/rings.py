@@ -156,14 +156,17 @@ DOING: Mapping[Role, str] = {"publisher": "publish", "subscriber": "read"}
 class KeyRing:
     """The keys of one party, by stream, role and epoch.
 
-    version: of the directory at the time when the bundle was issued.
-    authority: the key of the authority who signed the bundle.
+    name: the party's.
+    version: that of the directory when the bundle was issued.
+    authority: the public key of the authority who signed the bundle.
     """
 
-    identity: Identity
+    name: str
     version: int
     authority: bytes
     _keys: Mapping[tuple[str, Role], Mapping[int, Material]] = field(repr=False)
+    _signing: Ed25519PrivateKey | None = field(default=None, repr=False)
+    """What the party signs its events with, unless the ring is for reading alone."""
 
     @classmethod
     def open(cls, identity: Identity, bundle: Bundle, authority: str | None = None) -> KeyRing:
@@ -178,17 +181,20 @@ class KeyRing:
             if material.design.stream != purpose.stream:
                 raise KeyFileError(f"a package of {purpose.stream!r} has another stream's design")
             keys.setdefault((purpose.stream, purpose.role), {})[purpose.epoch] = material
-        return cls(identity, bundle.version, bundle.authority, keys)
+        return cls(identity.name, bundle.version, bundle.authority, keys, identity.signing)
 
     @classmethod
     def read(cls, identity: Path, bundle: Path, authority: str | None = None) -> KeyRing:
         """From the files of a party."""
         return cls.open(Identity.read(Path(identity)), Bundle.read(Path(bundle)), authority)
 
-    @property
-    def name(self) -> str:
-        """Whose keys these are."""
-        return self.identity.name
+    def for_reading(self, stream: str) -> KeyRing:
+        """Only what opens the events of one stream: it signs nothing, so it may go to workers."""
+        self.subscriber_keys(stream)
+        subscriber: tuple[str, Role] = (stream, "subscriber")
+        return KeyRing(
+            self.name, self.version, self.authority, {subscriber: self._keys[subscriber]}
+        )
 
     @property
     def fingerprint(self) -> str:
@@ -215,7 +221,8 @@ class KeyRing:
         epoch, material = self._material(stream, "publisher", epoch)
         matching = MatchingKey(stream, epoch, material.matching)
         sealing = SealingKey(stream, epoch, self.name, material.content)
-        return PublisherKeys(self.name, material.design, matching, sealing, self.identity.signing)
+        assert self._signing is not None, "a ring for reading has no keys of a publisher"
+        return PublisherKeys(self.name, material.design, matching, sealing, self._signing)
 
     def subscriber_keys(self, stream: str, epoch: int | None = None) -> SubscriberKeys:
         """To seal subscriptions and open events; of the newest epoch, unless another is asked."""

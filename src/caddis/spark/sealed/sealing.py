@@ -8,7 +8,7 @@ cluster of one's own, and let Spark encrypt its connections.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -24,12 +24,9 @@ from caddis.language import is_array
 from caddis.sealed import EventSealer, Opener, StreamDesign, check_authority
 from caddis.sealed.keys import (
     Directory,
-    Identity,
     KeyRing,
     MatchingKey,
-    Material,
     PublisherKeys,
-    Role,
     SealingKey,
 )
 from caddis.spark.base import arrow_schema, new_folder, plainly_named, session_timezone
@@ -162,13 +159,7 @@ def open_events(
     columns = sealed_columns(events, EVENT_ID, directory)
     # Workers get the stream's keys alone: whether the ring fits the directory is seen here.
     check_authority(ring, directory)
-    epochs = ring.epochs(stream, "subscriber")
-    keys = {epoch: ring.subscriber_keys(stream, epoch) for epoch in epochs}
     design = ring.subscriber_keys(stream).design
-    materials = {
-        epoch: Material(one.design, one.matching.secret, one.content.secret)
-        for epoch, one in keys.items()
-    }
     check_timezone(events, design)
     if sealed_id in {EVENT_ID, *design.schema.names}:
         raise EventError(
@@ -179,7 +170,7 @@ def open_events(
         folder = str(new_folder(report_dir))
         report.attach(SealedFolder(Path(folder)))
     id_type = arrow_schema(events.schema, "UTC").field(EVENT_ID).type
-    operator = OpenOperator(columns, stream, sealed_id, ring.name, materials, directory, folder)
+    operator = OpenOperator(columns, stream, sealed_id, ring.for_reading(stream), directory, folder)
     schema = _opened_schema(design, id_type, sealed_id)
     spark_schema = from_arrow_schema(schema, prefer_timestamp_ntz=True)
     return plainly_named(events, columns).mapInArrow(operator, spark_schema)
@@ -192,15 +183,14 @@ class OpenOperator:
     columns: tuple[str, ...]
     stream: str
     sealed_id: str
-    name: str
-    materials: Mapping[int, Material] = field(repr=False)
+    ring: KeyRing
     directory: Directory = field(repr=False)
     folder: str | None
     """Where it is told what was refused, if somebody wants to know."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The opened events of one task."""
-        opener = Opener(self._ring(), self.directory)
+        opener = Opener(self.ring, self.directory)
         ledger = Ledger(self.folder)
         for arrived in joined(batches):
             batch = arrived.rename_columns(list(self.columns))
@@ -213,14 +203,6 @@ class OpenOperator:
                 rows, events = opened.events[self.stream]
                 yield _with_ids(events, mine.take(pa.array(rows)), self.sealed_id)
         ledger.finish()
-
-    def _ring(self) -> KeyRing:
-        """The stream's keys; who they belong to stays where it is, so the identity is made up."""
-        identity = Identity.new(self.name, os.urandom)
-        keys: dict[tuple[str, Role], Mapping[int, Material]] = {
-            (self.stream, "subscriber"): self.materials
-        }
-        return KeyRing(identity, self.directory.version, self.directory.authority, keys)
 
 
 def _opened_schema(design: StreamDesign, id_type: pa.DataType, sealed_id: str) -> pa.Schema:
