@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.lab import draw_workload, simulate
+from caddis.lab.local_building_blocks.clusterings import LAST
 from caddis.lab.local_building_blocks.kinds import KINDS
 from caddis.lab.local_building_blocks.runs import Conditions, Setup
-from caddis.lab.local_building_blocks.topics import LAST
 from caddis.lab.workloads.instances import paper_workload, random_instance
 from caddis.lab.workloads.interests import planted
-from caddis.lab.yardsticks.ordering_costs import policy_costs
+from caddis.lab.yardsticks.optimum import policy_costs
 from caddis.ordering import POLICIES
 from caddis.overlay import FORWARDINGS, Topology
 from caddis.sealed.design import SCHEMES

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from caddis.lab.workloads.instances import outcomes, random_instance
-from caddis.lab.workloads.overlay import Subscription, Workload, parsed, where_of
+from caddis.lab.workloads.instances import (
+    Subscription,
+    Workload,
+    outcomes,
+    parsed,
+    random_instance,
+    where_of,
+)
 from caddis.overlay.topology.tree import Topology
 
 

@@ -11,17 +11,22 @@ from caddis.arrays import Words
 from caddis.bloom import false_positive_rate
 from caddis.cli.lab.options import PREFILTERING
 from caddis.errors import SealedError
+from caddis.lab.bloom_prefiltering.counts import best_compressed, counted_rate, wire_bytes
 from caddis.lab.bloom_prefiltering.figures import SHEETS, all_figures, figures_named
 from caddis.lab.bloom_prefiltering.kinds import KINDS, Experiment, is_timed, plan
-from caddis.lab.bloom_prefiltering.runs import TABLE, Conditions, Draw, Scale, Setup, per_event
-from caddis.lab.bloom_prefiltering.sealed import SealedStream, batch_of
-from caddis.lab.bloom_prefiltering.sizes import best_compressed, counted_rate, wire_bytes
+from caddis.lab.bloom_prefiltering.times import SealedStream, batch_of
 from caddis.lab.bloom_prefiltering.workload import (
     STREAM,
+    TABLE,
+    Conditions,
+    Draw,
     HashedWords,
+    Scale,
+    Setup,
     clause_elements,
     clause_table,
     event_elements,
+    per_event,
     size_of,
     sparse_size,
 )
@@ -36,7 +41,7 @@ from caddis.lab.figures.figures import (
     write_figures,
 )
 from caddis.lab.figures.plots import draw
-from caddis.lab.workloads.named import zipf_event_codes, zipf_predicates, zipf_subscriptions
+from caddis.lab.workloads import zipf_event_codes, zipf_predicates, zipf_subscriptions
 from caddis.lab.workloads.zipf import Predicates
 from caddis.sealed.clauses.clauses import MOST_CLAUSES
 from caddis.sealed.clauses.subscriptions import unpack_all

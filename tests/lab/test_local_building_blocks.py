@@ -25,14 +25,12 @@ from caddis.lab.figures.figures import (
     write_figures,
 )
 from caddis.lab.figures.plots import distinct, draw, draw_panel, in_one
-from caddis.lab.local_building_blocks.delays import simulated
+from caddis.lab.local_building_blocks.clusterings import FIRST, LAST, Ballot
 from caddis.lab.local_building_blocks.figures import SHEETS, all_figures, figures_named
 from caddis.lab.local_building_blocks.kinds import KINDS, Experiment, places, plan
 from caddis.lab.local_building_blocks.runs import TABLE, Conditions, Scale, Setup
-from caddis.lab.local_building_blocks.topics import FIRST, LAST, Ballot
-from caddis.lab.local_building_blocks.votes import COMPLETE, quiet, tree_of
-from caddis.lab.simulators.tree import a_round
-from caddis.lab.simulators.trees import complete_binary_tree
+from caddis.lab.local_building_blocks.votes import COMPLETE, quiet, simulated, tree_of
+from caddis.lab.simulators.tree import a_round, complete_binary_tree
 from caddis.lab.simulators.vote_rounds import Tree, VoteRounds, gaussian_costs
 from caddis.lab.workloads.interests import planted
 from caddis.topics.clustering.excess import count, vote_costs

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from caddis.errors import SubscriptionError
-from caddis.lab.workloads.instances import paper_workload
-from caddis.lab.workloads.overlay import draw_workload, parsed, where_of
+from caddis.lab.workloads.instances import draw_workload, paper_workload, parsed, where_of
 from caddis.overlay.topology.tree import Topology
 from tests.lab.overlays import drawn_topology, drawn_workload
 

@@ -13,8 +13,8 @@ import pytest
 
 from caddis.lab.simulators import overlay as simulator
 from caddis.lab.simulators.overlay import Crash, _along, simulate
-from caddis.lab.simulators.overlay_results import Simulation, size_of
-from caddis.lab.workloads.overlay import Subscription, Workload, parsed, where_of
+from caddis.lab.simulators.overlay_report import Simulation, size_of
+from caddis.lab.workloads.instances import Subscription, Workload, parsed, where_of
 from caddis.ordering.certificate.instance import Instance
 from caddis.overlay.broker import Broker
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding

@@ -4,8 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from caddis.lab.simulators.tree import TreeSimulator, a_round, a_while
-from caddis.lab.simulators.trees import complete_binary_tree
+from caddis.lab.simulators.tree import TreeSimulator, a_round, a_while, complete_binary_tree
 from caddis.topics import Voter
 from caddis.topics.links import CLOCK, Link, Sent, Wake
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from caddis.arrays import Int32s
-from caddis.lab.simulators.trees import (
+from caddis.lab.simulators.tree import (
     complete_binary_tree,
     eccentricities,
     neighbours,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Int64s
 from caddis.errors import TopicError
-from caddis.lab.simulators.tree import TreeSimulator, a_round
-from caddis.lab.simulators.trees import complete_binary_tree
+from caddis.lab.simulators.tree import TreeSimulator, a_round, complete_binary_tree
 from caddis.lab.simulators.vote_rounds import (
     UNIT,
     PairRounds,

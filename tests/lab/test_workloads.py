@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from caddis.lab.figures.ratios import Row, print_table, records
-from caddis.lab.workloads.named import (
+from caddis.lab.workloads import (
     MARKETPLACE_SCHEMA,
     ZIPF_SCHEMA,
     marketplace_events,

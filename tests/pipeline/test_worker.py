@@ -22,7 +22,7 @@ from pyspark import cloudpickle
 
 from caddis import Matcher, SubscriptionStore
 from caddis.errors import EventError
-from caddis.lab.workloads.named import ZIPF_SCHEMA, zipf_events, zipf_subscriptions
+from caddis.lab.workloads import ZIPF_SCHEMA, zipf_events, zipf_subscriptions
 from caddis.spark.matching import worker
 from caddis.spark.matching.worker import BYTES_AT_A_TIME, ROWS_AT_A_TIME, MatchOperator, joined
 

@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from caddis.arrays import Int64s
-from caddis.lab.simulators.tree import TreeSimulator
-from caddis.lab.simulators.trees import random_tree
+from caddis.lab.simulators.tree import TreeSimulator, random_tree
 from caddis.topics.links import Node
 from caddis.topics.voting.voter import Poll
 

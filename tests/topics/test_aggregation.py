@@ -3,8 +3,13 @@ import pytest
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.simulators.tree import TreeSimulator, a_round, a_while
-from caddis.lab.simulators.trees import complete_binary_tree, random_tree
+from caddis.lab.simulators.tree import (
+    TreeSimulator,
+    a_round,
+    a_while,
+    complete_binary_tree,
+    random_tree,
+)
 from caddis.topics.voting.aggregation import Aggregator, Outcomes, Recount, Sums
 from tests.topics.adrift import Adrift, drifted
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
-from caddis.lab.simulators.tree import TreeSimulator
-from caddis.lab.simulators.trees import random_tree
+from caddis.lab.simulators.tree import TreeSimulator, random_tree
 from caddis.topics.channels.catch_all import (
     MERGE,
     catch_all,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.simulators.tree import TreeSimulator
-from caddis.lab.simulators.trees import random_tree
+from caddis.lab.simulators.tree import TreeSimulator, random_tree
 from caddis.topics.clustering.ballots import Ballots, last_words
 from caddis.topics.clustering.excess import count, outcomes, total_cost, vote_costs
 from caddis.topics.clustering.interests import Interests, offsets_of

@@ -7,8 +7,7 @@ import pytest
 
 from caddis.arrays import Int64s
 from caddis.errors import TopicError
-from caddis.lab.simulators.tree import TreeSimulator, a_round
-from caddis.lab.simulators.trees import random_binary_tree
+from caddis.lab.simulators.tree import TreeSimulator, a_round, random_binary_tree
 from caddis.lab.simulators.vote_rounds import Tree, VoteRounds, gaussian_costs
 from caddis.topics.voting.aggregation import Aggregator
 from caddis.topics.voting.difficulty import (

@@ -12,8 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from caddis.arrays import Int32s
 from caddis.errors import TopicError
-from caddis.lab.simulators.tree import TreeSimulator, a_round
-from caddis.lab.simulators.trees import complete_binary_tree
+from caddis.lab.simulators.tree import TreeSimulator, a_round, complete_binary_tree
 from caddis.topics.links import Links, Packet, Sent
 from caddis.topics.majority.sign_voter import (
     Signs,

@@ -7,8 +7,7 @@ import pytest
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.simulators.tree import TreeSimulator, a_round
-from caddis.lab.simulators.trees import complete_binary_tree
+from caddis.lab.simulators.tree import TreeSimulator, a_round, complete_binary_tree
 from caddis.lab.simulators.vote_rounds import gaussian_costs
 from caddis.topics.voting.aggregation import Sums, cheapest
 from caddis.topics.voting.difficulty import choose_protocol

@@ -7,8 +7,13 @@ import pytest
 
 from caddis.arrays import Floats, Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.simulators.tree import TreeSimulator, a_round
-from caddis.lab.simulators.trees import eccentricities, random_binary_tree, random_tree
+from caddis.lab.simulators.tree import (
+    TreeSimulator,
+    a_round,
+    eccentricities,
+    random_binary_tree,
+    random_tree,
+)
 from caddis.topics.links import Link, Sent
 from caddis.topics.voting.aggregation import Aggregator
 from caddis.topics.voting.inputs import LARGEST

@@ -3,14 +3,14 @@
 from caddis.lab.bloom_prefiltering.counts import measure_tests
 from caddis.lab.bloom_prefiltering.figures import SHEETS, figures_named
 from caddis.lab.bloom_prefiltering.kinds import Experiment, is_timed, plan
-from caddis.lab.bloom_prefiltering.runs import TABLE, Case, Conditions, Draw, Scale, Setup
-from caddis.lab.bloom_prefiltering.sealed import (
+from caddis.lab.bloom_prefiltering.times import (
     SealedStream,
     batch_of,
     measure_aspe,
+    measure_times,
     measure_tokens,
 )
-from caddis.lab.bloom_prefiltering.times import measure_times
+from caddis.lab.bloom_prefiltering.workload import TABLE, Case, Conditions, Draw, Scale, Setup
 
 __all__ = [
     "SHEETS",

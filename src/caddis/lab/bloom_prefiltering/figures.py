@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from caddis.errors import SealedError
-from caddis.lab.bloom_prefiltering.runs import Conditions
-from caddis.lab.bloom_prefiltering.sizes import BEST
+from caddis.lab.bloom_prefiltering.counts import BEST
+from caddis.lab.bloom_prefiltering.workload import Conditions
 from caddis.lab.figures import Figure, Line, named
 
 SUBSCRIPTIONS, TESTS, MICROSECONDS = "subscriptions", "encrypted tests an event", "µs an event"

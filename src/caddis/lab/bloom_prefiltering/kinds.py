@@ -13,11 +13,20 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from caddis.lab.bloom_prefiltering.counts import measure_equalities, measure_targets, measure_tests
-from caddis.lab.bloom_prefiltering.runs import Case, Draw, Scale, Setup
-from caddis.lab.bloom_prefiltering.sealed import measure_aspe, measure_tokens
-from caddis.lab.bloom_prefiltering.sizes import measure_bits, measure_wire
-from caddis.lab.bloom_prefiltering.times import measure_batches, measure_times
+from caddis.lab.bloom_prefiltering.counts import (
+    measure_bits,
+    measure_equalities,
+    measure_targets,
+    measure_tests,
+    measure_wire,
+)
+from caddis.lab.bloom_prefiltering.times import (
+    measure_aspe,
+    measure_batches,
+    measure_times,
+    measure_tokens,
+)
+from caddis.lab.bloom_prefiltering.workload import Case, Draw, Scale, Setup
 from caddis.lab.figures import Figure, Key, Measured, Place, Run, Task, runs_of
 
 Measure = Callable[[Setup, Case], Measured]

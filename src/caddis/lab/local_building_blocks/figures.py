@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from caddis.errors import TopicError
 from caddis.lab.figures import Figure, Line, named
+from caddis.lab.local_building_blocks.clusterings import FIRST, LAST
 from caddis.lab.local_building_blocks.runs import Scale
-from caddis.lab.local_building_blocks.topics import FIRST, LAST
 from caddis.lab.local_building_blocks.votes import COMPLETE, RANDOM, names
 
 THRESHOLD = "0.8"

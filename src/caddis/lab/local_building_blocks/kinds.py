@@ -16,17 +16,17 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.lab.figures import Figure, Key, Measured, Place, Run, Task, runs_of
-from caddis.lab.local_building_blocks.delays import measure_delays
-from caddis.lab.local_building_blocks.filters import measure_filters
-from caddis.lab.local_building_blocks.runs import Conditions, Scale, Setup
-from caddis.lab.local_building_blocks.topics import (
+from caddis.lab.local_building_blocks.clusterings import (
     measure_clustering,
     measure_convergence,
     measure_interests,
 )
+from caddis.lab.local_building_blocks.runs import Conditions, Scale, Setup
 from caddis.lab.local_building_blocks.votes import (
     measure_choices,
+    measure_delays,
     measure_distance,
+    measure_filters,
     measure_growth,
     measure_packets,
     measure_second,

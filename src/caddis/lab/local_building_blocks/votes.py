@@ -3,6 +3,19 @@
 Each is a function of its setting and of where it stands along its axis, and gives all that it
 measured by name; messages are by node. All ways to vote see the same tree and the same inputs, and
 all must come to the same outcome.
+
+The experiment on delays: real nodes whose messages take random times, against rounds.
+
+The other experiments are in rounds, where all that a node is told at one time is heard before it
+answers. Here a vote of the paper's inputs is cast twice, on the same tree: by the engine in rounds,
+and by the `Voter`s of `caddis.topics` behind their links, in virtual time.
+
+The experiment on majority filters: what Theorem 1 bounds, and what nodes really get.
+
+Nodes hold about 20 of 100 elements, each of which a fifth of them holds, so that nothing is
+popular and whatever seems so is false. The theorem supposes that bits of different nodes are
+independent; what would then be is computed (`tail_per_bit`). They share the hash functions, and
+what that makes of it is measured.
 """
 
 from __future__ import annotations
@@ -16,9 +29,12 @@ from caddis.errors import TopicError
 from caddis.lab.figures import Measured
 from caddis.lab.local_building_blocks.runs import Setup
 from caddis.lab.simulators import (
+    Delay,
     PairRounds,
     Tree,
+    TreeSimulator,
     VoteRounds,
+    a_while,
     aggregated,
     aggregated_again,
     complete_binary_tree,
@@ -26,6 +42,13 @@ from caddis.lab.simulators import (
     packets,
     random_binary_tree,
 )
+from caddis.topics.majority import (
+    aggregation_bound,
+    aggregation_bound_per_bit,
+    aggregation_tail_per_bit,
+    popular_bits,
+)
+from caddis.topics.voting import Voter
 
 COMPLETE, RANDOM = "complete", "random"
 CHOICES, SECOND = 3, 1.0
@@ -135,3 +158,58 @@ def names(numbers: Sequence[float]) -> tuple[str, ...]:
     ('0.1', '1')
     """
     return tuple(f"{number:g}" for number in numbers)
+
+
+MEAN_MS = 50.0
+"""How long a message takes, on average (`a_while`): the time of one round."""
+
+
+def measure_delays(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+    """A first vote in rounds and with delays; x: d'(1,2), setting: the tree's shape."""
+    nodes = setup.conditions.nodes
+    tree = tree_of(setting, nodes, rng)
+    costs = gaussian_costs(nodes, (x, SECOND), rng)
+    vote = quiet(VoteRounds(tree, costs), costs)
+    real = simulated(tree, costs, rng, a_while)
+    return {
+        "rounds": vote.messages,
+        "rounds_time": vote.rounds,
+        "delays": float(real.messages.sum()) / nodes,
+        "delays_time": real.now / MEAN_MS,
+    }
+
+
+def simulated(tree: Tree, costs: Int64s, rng: np.random.Generator, delay: Delay) -> TreeSimulator:
+    """A first vote of real nodes that is quiet, and whose outcome is right at every node."""
+    voters = [Voter(choices=costs.shape[1]) for _ in costs]
+    simulator = TreeSimulator(voters, rng, delay, parents=tree.parents)
+    for node, voter in enumerate(voters):
+        simulator.say(node, voter.set_input(costs[node]))
+    simulator.run()
+    check_outcome(np.array([voter.choice() for voter in voters]), costs)
+    return simulator
+
+
+ELEMENTS, SUPPORT, HASHES = 100, 0.2, 3
+DRAWS = 50
+"""Sets of hash functions that are tried on the same interests."""
+
+
+def measure_filters(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+    """Bounds and what is measured; x: bits, setting: the threshold."""
+    nodes, bits = setup.conditions.nodes, int(x)
+    case = nodes, ELEMENTS * SUPPORT, HASHES, bits, setting
+    interests = rng.random((nodes, ELEMENTS)) < SUPPORT
+    taken, set_bits = 0, 0
+    for _ in range(DRAWS):
+        places = rng.integers(0, bits, (ELEMENTS, HASHES)).astype(np.int32)
+        popular = popular_bits(interests, places, bits, setting)
+        set_bits += int(popular.sum())
+        taken += int(popular[places].all(axis=1).sum())
+    return {
+        "bound_per_bit": aggregation_bound_per_bit(*case),
+        "bound": aggregation_bound(*case),
+        "tail_per_bit": aggregation_tail_per_bit(*case),
+        "measured_bits": set_bits / (DRAWS * bits),
+        "measured": taken / (DRAWS * ELEMENTS),
+    }

@@ -3,9 +3,16 @@
 from caddis.lab.simulators.channels import ChannelSimulator, ChannelWorkload, live
 from caddis.lab.simulators.clustering import ClusteringSimulation, Spell
 from caddis.lab.simulators.overlay import Crash, RoutingTables, simulate, subscribe_all
-from caddis.lab.simulators.overlay_results import Mean, Simulation
-from caddis.lab.simulators.tree import Delay, TreeSimulator, a_round, a_while
-from caddis.lab.simulators.trees import complete_binary_tree, random_binary_tree, random_tree
+from caddis.lab.simulators.overlay_report import Mean, Simulation
+from caddis.lab.simulators.tree import (
+    Delay,
+    TreeSimulator,
+    a_round,
+    a_while,
+    complete_binary_tree,
+    random_binary_tree,
+    random_tree,
+)
 from caddis.lab.simulators.vote_rounds import (
     PairRounds,
     Tree,

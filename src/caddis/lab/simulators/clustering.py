@@ -1,6 +1,6 @@
 """Nodes that cluster topics together, in virtual time: what it takes, and where it ends.
 
-The nodes are those of `caddis.topics.clustering.node`, behind real links on a simulated tree; nothing is
+The nodes are those of `caddis.topics.clustering`, behind real links on a simulated tree; nothing is
 computed for them. So the messages that are counted are those that a deployment would send, except
 for how they are encoded. A run is determined by its arguments and the seed of its generator.
 """
@@ -14,8 +14,7 @@ from functools import partial
 import numpy as np
 
 from caddis.arrays import Floats, Int32s
-from caddis.lab.simulators.tree import Delay, TreeSimulator, a_while
-from caddis.lab.simulators.trees import random_tree
+from caddis.lab.simulators.tree import Delay, TreeSimulator, a_while, random_tree
 from caddis.topics.clustering import (
     SETTLE_MS,
     ClusteringNode,

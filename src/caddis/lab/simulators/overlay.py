@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from caddis.arrays import Floats
-from caddis.lab.simulators.overlay_results import Log, Simulation
+from caddis.lab.simulators.overlay_report import Log, Simulation
 from caddis.lab.workloads import EVERYTHING, Workload
 from caddis.models import NO, UNASKED, YES
 from caddis.overlay import (

@@ -1,18 +1,20 @@
 """TODO."""
 
-from caddis.lab.workloads.instances import Popularity, Range, paper_workload, spread_costs
+from caddis.lab.workloads.instances import (
+    EVERYTHING,
+    Popularity,
+    Range,
+    Workload,
+    draw_workload,
+    paper_workload,
+    spread_costs,
+)
 from caddis.lab.workloads.interests import MODELS, from_json, owners_of, planted, redrawn, zipf
-from caddis.lab.workloads.marketplace import MARKETPLACE_SCHEMA
-from caddis.lab.workloads.named import (
-    ZIPF_SCHEMA,
+from caddis.lab.workloads.marketplace import (
+    MARKETPLACE_SCHEMA,
     marketplace_events,
     marketplace_subscriptions,
-    zipf_event_codes,
-    zipf_events,
-    zipf_predicates,
-    zipf_subscriptions,
 )
-from caddis.lab.workloads.overlay import EVERYTHING, Workload, draw_workload
 from caddis.lab.workloads.photo_stream import (
     NAMED,
     WHEEL_PHOTOS,
@@ -33,9 +35,14 @@ from caddis.lab.workloads.zipf import (
     SYLLABLES,
     WHOLE,
     WORDS,
+    ZIPF_SCHEMA,
     Ints,
     Operator,
     Predicates,
+    zipf_event_codes,
+    zipf_events,
+    zipf_predicates,
+    zipf_subscriptions,
 )
 
 __all__ = [
