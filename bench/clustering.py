@@ -8,7 +8,7 @@
     large    waves of the schedule over thousands of topics, from several starts
     speed    CPU time of counting and of a pass of K-Means over 20 million interests
 
-Interests are drawn by seeded models (`caddis.lab.workloads.interests`); `optima` also takes real ones
+Interests are drawn by seeded models (`caddis.lab.workloads`); `optima` also takes real ones
 from a JSON file of users and the topics that each wants (`--interests FILE`). Votes are settled by
 algebra: no messages are sent.
 """

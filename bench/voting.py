@@ -4,11 +4,11 @@
 
 The paper's inputs (local building blocks, section 4): three choices, normally distributed costs,
 d'(2,3) = 1, and d'(1,2) as the table says. Trees are complete and random binary ones. The nodes are
-the real ones, in rounds, and for voting the engine of `caddis.lab.simulators.vote_rounds`, which sends the
+the real ones, in rounds, and for voting the engine of `caddis.lab.simulators`, which sends the
 same messages. A vote is held, then a share of the nodes draw their inputs anew, time and again.
 Figures are messages a node and vote: for the first vote, and for a change once as many inputs have
 changed as twice all nodes have, since voting gets dearer until then. Seeds are fixed, so a table is
-the same on any machine. `caddis.topics.voting.difficulty` chooses by the figures of the default run.
+the same on any machine. `caddis.topics.voting.choose_protocol` goes by its default run.
 
 The last table has what a vote takes in all, with the polls that choose for themselves: a first one
 on a complete tree, and then changes of 1% of the inputs.

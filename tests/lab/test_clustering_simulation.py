@@ -9,8 +9,7 @@ from caddis.arrays import Int32s
 from caddis.lab.local_building_blocks.clusterings import Settled, settled, wishes
 from caddis.lab.simulators.clustering import ClusteringSimulation, Spell
 from caddis.lab.workloads.interests import planted, redrawn, uniform
-from caddis.topics.clustering.excess import count, vote_costs
-from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering.interests import Interests, count, vote_costs
 from caddis.topics.clustering.schedule import Mode, Schedule, Settings
 
 TOPICS, NODES = 24, 25

@@ -16,7 +16,7 @@ from caddis.lab.local_building_blocks.clusterings import (
 from caddis.lab.workloads.interests import planted, uniform
 from caddis.topics.clustering.interests import Interests
 from caddis.topics.clustering.schedule import Schedule, Settings
-from tests.topics.plain_excess import cases, cost_of, is_local_minimum, moved_costs
+from tests.topics.clustering.plain_excess import cases, cost_of, is_local_minimum, moved_costs
 
 Case = tuple[Interests, Int32s, int]
 

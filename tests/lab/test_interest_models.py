@@ -19,8 +19,8 @@ from caddis.lab.workloads.interests import (
     zipf,
     zipf_supports,
 )
-from caddis.topics.clustering.kmeans import kmeans
-from tests.topics.plain_excess import sets_of
+from caddis.topics.clustering.k_means import kmeans
+from tests.topics.clustering.plain_excess import sets_of
 
 DEEZER = Path(__file__).resolve().parents[3] / "shared/data/interests/deezer_HU_genres.json"
 

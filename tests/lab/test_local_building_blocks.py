@@ -33,7 +33,7 @@ from caddis.lab.local_building_blocks.votes import COMPLETE, quiet, simulated, t
 from caddis.lab.simulators.tree import a_round, complete_binary_tree
 from caddis.lab.simulators.vote_rounds import Tree, VoteRounds, gaussian_costs
 from caddis.lab.workloads.interests import planted
-from caddis.topics.clustering.excess import count, vote_costs
+from caddis.topics.clustering.interests import count, vote_costs
 
 SMALL = Scale(
     repeats=2,

@@ -23,7 +23,7 @@ from caddis.lab.simulators.vote_rounds import (
 )
 from caddis.topics.links import Link, Sent
 from caddis.topics.majority.sign_voter import SignVoter, pairwise, winner
-from caddis.topics.voting.difficulty import discriminability, moments
+from caddis.topics.voting.measured_poll import discriminability, moments
 from caddis.topics.voting.voter import Voter
 
 Heard = dict[tuple[int, int], Any]

@@ -17,13 +17,12 @@ from caddis.cli.app import app
 from caddis.errors import TopicError
 from caddis.lab.workloads.interests import planted
 from caddis.spark.topics.clustering import Effort, clustering
-from caddis.spark.topics.files import RATES as RATES_IN_FILES
-from caddis.spark.topics.files import like_interests
 from caddis.spark.topics.packing import PackedInterests
 from caddis.spark.topics.reports import ClusteringReport, WaveReport
+from caddis.spark.topics.tables import RATES as RATES_IN_FILES
+from caddis.spark.topics.tables import like_interests
 from caddis.topics.channels.map import ChannelMap
-from caddis.topics.clustering.excess import count, outcomes, total_cost, vote_costs
-from caddis.topics.clustering.interests import Interests
+from caddis.topics.clustering.interests import Interests, count, outcomes, total_cost, vote_costs
 
 SUBSCRIBERS, TOPICS, K = 120, 30, 5
 

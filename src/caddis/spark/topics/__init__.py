@@ -1,9 +1,15 @@
 """TODO."""
 
 from caddis.spark.topics.clustering import Effort, clustering, map_before, topics_to_channels
-from caddis.spark.topics.files import CHANNELS, RATES, Numbers, like_interests, read_table
 from caddis.spark.topics.reports import ClusteringReport, WaveReport
-from caddis.spark.topics.tables import PreviousMap
+from caddis.spark.topics.tables import (
+    CHANNELS,
+    RATES,
+    Numbers,
+    PreviousMap,
+    like_interests,
+    read_table,
+)
 from caddis.spark.topics.waves import Clusterer
 
 __all__ = [

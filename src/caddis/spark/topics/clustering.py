@@ -1,8 +1,9 @@
 """`topics_to_channels`: which topics are disseminated together, found on Spark.
 
-For those who have everybody's interests in one place: the cost is that of the nodes which vote
-(`caddis.topics.clustering.excess`), and so are the moves (`caddis.topics.clustering.schedule`), but a vote is a sum over
-partitions. No jar, no SparkContext, no JVM object: the call is the same through Spark Connect.
+This is for those who have everybody's interests in one place. The cost is the one that nodes vote
+by, and topics move as the same `Schedule` says (`caddis.topics.clustering`), but a vote is a sum
+over partitions. It uses no jar, no SparkContext and no JVM object, so the call is the same through
+Spark Connect.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from caddis.errors import TopicError
 from caddis.spark.base import spark_failures
-from caddis.spark.topics.packing import packed
+from caddis.spark.topics.packing import packed, warm_up
 from caddis.spark.topics.reports import ClusteringReport, Progress, silent
 from caddis.spark.topics.tables import PreviousMap, find_topics, read_previous
 from caddis.spark.topics.waves import Clusterer
-from caddis.spark.topics.workers import warm_up
 from caddis.topics.channels import is_whole
 from caddis.topics.clustering import Settings
 

@@ -1,10 +1,10 @@
 """Clustering on Spark: a first map from a sample in memory, then waves over everybody.
 
-A sample of the subscribers is clustered here, topic by topic, as the leader does. Then all of them
-vote: each wave counts tallies on the workers, every topic's vote follows from these, and
-`caddis.topics.clustering.schedule` says which of them are adopted, as it does for nodes. Sums are of whole
-numbers and the sample is drawn by a hash, so the outcome depends on the seed and the data, and not
-on how these are spread.
+A sample of the subscribers is clustered in this process, topic by topic, as a leader does. Then all
+subscribers vote: each wave counts tallies on the workers, every topic's vote follows from them, and
+the `Schedule` says which outcomes are adopted, as it does for nodes. Sums are of whole numbers and
+the sample is drawn by a hash, so the outcome depends on the seed and the data, and not on how these
+are spread over partitions.
 """
 
 from __future__ import annotations

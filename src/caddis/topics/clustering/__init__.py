@@ -1,21 +1,21 @@
 """TODO."""
 
 from caddis.topics.clustering.ballots import PROTOCOLS
-from caddis.topics.clustering.excess import (
+from caddis.topics.clustering.interests import (
+    Interests,
     Tallies,
     channel_rates,
     count,
+    integer_rates,
+    offsets_of,
     outcomes,
     total_cost,
     vote_costs,
 )
-from caddis.topics.clustering.interests import Interests, integer_rates, offsets_of
 from caddis.topics.clustering.kernels import own_costs
-from caddis.topics.clustering.kmeans import Table, kmeans
-from caddis.topics.clustering.leader import SettledWave
+from caddis.topics.clustering.k_means import Effort, Table, fill_empty, kmeans, search
 from caddis.topics.clustering.node import SETTLE_MS, ClusteringNode
-from caddis.topics.clustering.schedule import Mode, Schedule, Settings, Wave
-from caddis.topics.clustering.search import Effort, fill_empty, search
+from caddis.topics.clustering.schedule import Mode, Schedule, Settings, SettledWave, Wave
 
 __all__ = [
     "PROTOCOLS",

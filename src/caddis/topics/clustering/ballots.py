@@ -18,7 +18,7 @@ import numpy as np
 
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.topics.clustering.excess import favour_current
+from caddis.topics.clustering.interests import favour_current
 from caddis.topics.clustering.kernels import own_cost, own_costs
 from caddis.topics.links import Link, Sent
 from caddis.topics.voting import LARGEST_COUNTED, Aggregator, MeasuredPoll, Voter

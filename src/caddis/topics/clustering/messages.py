@@ -16,18 +16,15 @@ node may see two links that lead up; the one that came up last counts.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from caddis.arrays import Int32s
-from caddis.topics.clustering.schedule import Mode
+from caddis.topics.clustering.schedule import Stage
 from caddis.topics.links import Link
 
 NUMBER_BYTES = 8
-
-Stage = Mode | Literal["rest"]
-"""How topics are voted on at a map: in the schedule's modes, or not at all, as it is final."""
 
 
 class Version(NamedTuple):

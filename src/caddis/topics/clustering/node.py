@@ -21,9 +21,7 @@ import numpy as np
 
 from caddis.arrays import Int32s, Int64s
 from caddis.topics.clustering.ballots import Ballots, last_words
-from caddis.topics.clustering.excess import checked_channels
-from caddis.topics.clustering.interests import checked_rates
-from caddis.topics.clustering.leader import Alarm, Leader, SettledWave, Step, check_beginning
+from caddis.topics.clustering.interests import checked_channels, checked_rates
 from caddis.topics.clustering.messages import (
     FIRST,
     Announcement,
@@ -33,7 +31,16 @@ from caddis.topics.clustering.messages import (
     TreePlace,
     Version,
 )
-from caddis.topics.clustering.schedule import Mode, Schedule, Settings
+from caddis.topics.clustering.schedule import (
+    Alarm,
+    Leader,
+    Mode,
+    Schedule,
+    Settings,
+    SettledWave,
+    Step,
+    check_beginning,
+)
 from caddis.topics.links import CLOCK, Link, Sent, Wake
 
 SETTLE_MS = 2_000.0

@@ -1,6 +1,5 @@
 """TODO."""
 
-from caddis.topics.majority.bloom import BloomFilter, Hashing
 from caddis.topics.majority.false_positives import (
     aggregation_bound,
     aggregation_bound_per_bit,
@@ -9,7 +8,7 @@ from caddis.topics.majority.false_positives import (
     expected_false_positives,
     popular_bits,
 )
-from caddis.topics.majority.filter import MajorityCascade, MajorityFilter
+from caddis.topics.majority.filter import BloomFilter, Hashing, MajorityCascade, MajorityFilter
 from caddis.topics.majority.sign_voter import (
     SignVoter,
     Threshold,

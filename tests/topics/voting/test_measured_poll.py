@@ -10,10 +10,9 @@ from caddis.errors import TopicError
 from caddis.lab.simulators.tree import TreeSimulator, a_round, complete_binary_tree
 from caddis.lab.simulators.vote_rounds import gaussian_costs
 from caddis.topics.voting.aggregation import Sums, cheapest
-from caddis.topics.voting.difficulty import choose_protocol
-from caddis.topics.voting.measured_poll import MeasuredPoll
+from caddis.topics.voting.measured_poll import MeasuredPoll, choose_protocol
 from caddis.topics.voting.voter import Votes
-from tests.topics.adrift import Adrift
+from tests.topics.changing_trees import Adrift
 
 CLOSE, CLEAR = 0.005, 2.0
 UNIT = 1 << 10

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
-from caddis.topics.clustering.excess import (
+from caddis.topics.clustering.interests import (
+    Interests,
     Tallies,
     count,
     favour_current,
@@ -14,8 +15,7 @@ from caddis.topics.clustering.excess import (
     total_cost,
     vote_costs,
 )
-from caddis.topics.clustering.interests import Interests
-from tests.topics.plain_excess import cases, cost_of, interests_of, moved_costs, sets_of
+from tests.topics.clustering.plain_excess import cases, cost_of, interests_of, moved_costs, sets_of
 
 Case = tuple[Interests, np.ndarray, int]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from caddis.bloom import false_positive_rate, size_for
 from caddis.errors import FilterError, TopicError
-from caddis.topics.majority.bloom import BloomFilter, Hashing
+from caddis.topics.majority.filter import BloomFilter, Hashing
 
 ELEMENTS = st.lists(st.text() | st.binary(), max_size=20)
 PINNED = [852, 441, 120, 684, 440, 469, 594, 599, 19, 384]
@@ -55,7 +55,7 @@ def test_places_stay_what_they_were_in_earlier_versions():
 @pytest.mark.parametrize("seed", ["0", "1234"])
 def test_places_are_the_same_in_another_process(seed):
     code = (
-        "from caddis.topics.majority.bloom import Hashing\n"
+        "from caddis.topics.majority.filter import Hashing\n"
         "print(Hashing(1000, 10, b'a key').positions('jazz').tolist())"
     )
     told = subprocess.run(

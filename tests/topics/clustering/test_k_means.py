@@ -9,10 +9,9 @@ from caddis.arrays import Int32s
 from caddis.errors import TopicError
 from caddis.lab.local_building_blocks.clusterings import random_channels
 from caddis.lab.workloads.interests import planted, zipf
-from caddis.topics.clustering.excess import count, outcomes, total_cost, vote_costs
-from caddis.topics.clustering.interests import Interests
-from caddis.topics.clustering.kmeans import Table, kmeans
-from tests.topics.plain_excess import (
+from caddis.topics.clustering.interests import Interests, count, outcomes, total_cost, vote_costs
+from caddis.topics.clustering.k_means import Table, kmeans
+from tests.topics.clustering.plain_excess import (
     cases,
     cost_of,
     excess,

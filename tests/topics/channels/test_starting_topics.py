@@ -27,7 +27,7 @@ from caddis.topics.channels.messages import (
 from caddis.topics.channels.publisher import ChannelPublisher
 from caddis.topics.channels.receiver import ChannelReceiver
 from caddis.topics.links import CLOCK, Wake
-from tests.topics.channel_scene import FIRST, QUICK, Scene, nothing_lost, receiver_that_has
+from tests.topics.channels.scene import FIRST, QUICK, Scene, nothing_lost, receiver_that_has
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from caddis.errors import TopicError
 from caddis.lab.simulators.tree import TreeSimulator, a_round, random_binary_tree
 from caddis.lab.simulators.vote_rounds import Tree, VoteRounds, gaussian_costs
 from caddis.topics.voting.aggregation import Aggregator
-from caddis.topics.voting.difficulty import (
+from caddis.topics.voting.measured_poll import (
     DIFFICULTIES,
     FIRST,
     SHARES,

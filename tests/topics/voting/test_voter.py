@@ -20,8 +20,8 @@ from caddis.topics.voting.inputs import LARGEST
 from caddis.topics.voting.kernels import least, must_send, take_rest
 from caddis.topics.voting.measured_poll import MeasuredPoll
 from caddis.topics.voting.voter import Poll, Voter, Votes
-from tests.topics.adrift import Adrift, drifted
-from tests.topics.plain_voter import LiteralVoter, PlainVoter
+from tests.topics.changing_trees import Adrift, drifted
+from tests.topics.voting.plain_voter import LiteralVoter, PlainVoter
 
 Costs = list[int]
 

@@ -11,7 +11,7 @@ from caddis.topics.channels.publisher import ChannelPublisher
 from caddis.topics.channels.receiver import ChannelReceiver
 from caddis.topics.links import Sent
 from tests.lab.channel_ledger import Ledger
-from tests.topics.channel_threads import Network, NodeThread
+from tests.topics.channels.threads import Network, NodeThread
 
 TOPICS = [f"topic {number}" for number in range(8)]
 SETTINGS = Settings(

@@ -25,7 +25,7 @@ from caddis.topics.majority.sign_voter import (
     winner,
 )
 from caddis.topics.voting.voter import Costs
-from tests.topics.adrift import drifted, on_a_random_tree
+from tests.topics.changing_trees import drifted, on_a_random_tree
 
 
 class PairPoll:

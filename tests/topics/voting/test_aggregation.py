@@ -11,7 +11,7 @@ from caddis.lab.simulators.tree import (
     random_tree,
 )
 from caddis.topics.voting.aggregation import Aggregator, Outcomes, Recount, Sums
-from tests.topics.adrift import Adrift, drifted
+from tests.topics.changing_trees import Adrift, drifted
 
 
 def standing(

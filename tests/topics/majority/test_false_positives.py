@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Bools
 from caddis.errors import TopicError
-from caddis.topics.majority.bloom import Hashing
 from caddis.topics.majority.false_positives import (
     aggregation_bound,
     aggregation_bound_per_bit,
@@ -22,6 +21,7 @@ from caddis.topics.majority.false_positives import (
     popular_bits,
     share_of_ones,
 )
+from caddis.topics.majority.filter import Hashing
 
 
 def near(figure: float, rel: float = 0.01) -> object:

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from caddis.arrays import Int32s
 from caddis.lab.workloads.interests import planted, uniform
 from caddis.topics.clustering.interests import Interests
-from caddis.topics.clustering.kmeans import Table, kmeans
-from caddis.topics.clustering.search import Effort, fill_empty, recut, search
-from tests.topics.plain_excess import (
+from caddis.topics.clustering.k_means import Effort, Table, fill_empty, kmeans, recut, search
+from tests.topics.clustering.plain_excess import (
     cases,
     cost_of,
     excess,

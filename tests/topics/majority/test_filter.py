@@ -11,11 +11,10 @@ import pytest
 from caddis.errors import TopicError
 from caddis.lab.simulators.tree import TreeSimulator
 from caddis.topics.links import Links
-from caddis.topics.majority.bloom import BloomFilter
 from caddis.topics.majority.false_positives import popular_bits
-from caddis.topics.majority.filter import LevelSigns, MajorityCascade, MajorityFilter
+from caddis.topics.majority.filter import BloomFilter, LevelSigns, MajorityCascade, MajorityFilter
 from caddis.topics.majority.sign_voter import Signs
-from tests.topics.adrift import Drifting, on_a_random_tree, shaken
+from tests.topics.changing_trees import Drifting, on_a_random_tree, shaken
 
 TOPICS = [f"topic {i}" for i in range(12)]
 Sets = list[set[str]]

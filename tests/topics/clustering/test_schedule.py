@@ -13,7 +13,7 @@ from caddis.lab.local_building_blocks.clusterings import adopt_all, random_chann
 from caddis.lab.workloads.interests import MODELS, planted, redrawn, uniform, zipf
 from caddis.topics.clustering.interests import Interests
 from caddis.topics.clustering.schedule import Mode, Schedule, Settings, Wave
-from tests.topics.plain_excess import cases, cost_of, is_local_minimum
+from tests.topics.clustering.plain_excess import cases, cost_of, is_local_minimum
 
 Case = tuple[Interests, Int32s, int]
 modes = st.sampled_from(["leader", "concurrent"])

@@ -11,13 +11,18 @@ from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.lab.simulators.tree import TreeSimulator, random_tree
 from caddis.topics.clustering.ballots import Ballots, last_words
-from caddis.topics.clustering.excess import count, outcomes, total_cost, vote_costs
-from caddis.topics.clustering.interests import Interests, offsets_of
+from caddis.topics.clustering.interests import (
+    Interests,
+    count,
+    offsets_of,
+    outcomes,
+    total_cost,
+    vote_costs,
+)
 from caddis.topics.clustering.kernels import own_cost, own_costs
-from caddis.topics.clustering.leader import Alarm
 from caddis.topics.clustering.messages import FIRST, Announcement, Offer, Report
 from caddis.topics.clustering.node import ClusteringNode
-from caddis.topics.clustering.schedule import Settings
+from caddis.topics.clustering.schedule import Alarm, Settings
 from caddis.topics.links import CLOCK, Link, Sent
 from caddis.topics.voting.aggregation import Sums
 from caddis.topics.voting.voter import Votes

@@ -6,7 +6,7 @@ import pytest
 
 from caddis.topics.channels.messages import Channel, Event, Join, Leave
 from caddis.topics.channels.receiver import STRAYS
-from tests.topics.channel_scene import Scene, nothing_lost, receiver_that_has
+from tests.topics.channels.scene import Scene, nothing_lost, receiver_that_has
 
 
 @pytest.fixture
