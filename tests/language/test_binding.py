@@ -6,9 +6,8 @@ from caddis.language import Concept, Predicate, ValueSet, Vocabulary
 from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
 from caddis.language.columns import Column
 from caddis.language.syntax import tree
-from caddis.language.syntax.normal import Term, Values
 from caddis.language.syntax.shapes import CONCEPT
-from caddis.language.syntax.tree import Atom, Slot
+from caddis.language.syntax.tree import Atom, Slot, Term, Values
 
 PRICE = Column(("price",), pa.int32())
 

@@ -19,7 +19,7 @@ from caddis.language import literals
 from caddis.language.columns import exact_limits, float_key
 from caddis.language.comparisons import TypeMismatch, compare, listed_together
 from caddis.language.literals import Literal
-from caddis.language.values import ALL_KNOWN, NOTHING
+from caddis.language.predicates import ALL_KNOWN, NOTHING
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,

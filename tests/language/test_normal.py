@@ -10,9 +10,20 @@ from hypothesis import strategies as st
 
 from caddis.language.columns import Column
 from caddis.language.syntax import tree
-from caddis.language.syntax.normal import MAX_CLAUSES, ClauseTemplate, Term, Values, normalise
 from caddis.language.syntax.refusals import ShapeProblem
-from caddis.language.syntax.tree import And, Atom, Constant, Node, Not, Or
+from caddis.language.syntax.tree import (
+    MAX_CLAUSES,
+    And,
+    Atom,
+    ClauseTemplate,
+    Constant,
+    Node,
+    Not,
+    Or,
+    Term,
+    Values,
+    normalise,
+)
 
 Truth = bool | None
 Row = dict[str, Truth]

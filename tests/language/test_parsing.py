@@ -26,7 +26,7 @@ from caddis.language import (
     parse_all,
 )
 from caddis.language.columns import float_key
-from caddis.language.values import ALL_KNOWN, HIGHEST, LOWEST, ONLY_NULL, Key, after, before
+from caddis.language.predicates import ALL_KNOWN, HIGHEST, LOWEST, ONLY_NULL, Key, after, before
 
 SCHEMA = pa.schema(
     [

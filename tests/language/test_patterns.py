@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from caddis.language.literals import LiteralProblem
-from caddis.language.predicates import TextPattern, ilike, like, rlike
-from caddis.language.values import ValueSet
+from caddis.language.patterns import ilike, like, rlike
+from caddis.language.predicates import TextPattern, ValueSet
 
 alphabet = "abAB%_\\.é😀\n"
 texts = st.text(alphabet, max_size=6)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.language.values import (
+from caddis.language.predicates import (
     ALL_KNOWN,
     HIGHEST,
     LOWEST,

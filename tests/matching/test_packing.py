@@ -24,7 +24,7 @@ from caddis.language import (
     ValueSet,
 )
 from caddis.language.columns import float_key
-from caddis.language.values import ALL_KNOWN, HIGHEST, LOWEST, NOTHING, ONLY_NULL, after, before
+from caddis.language.predicates import ALL_KNOWN, HIGHEST, LOWEST, NOTHING, ONLY_NULL, after, before
 from caddis.matching.index.encoding import ColumnCoder
 from caddis.matching.index.packing import PackedClauses, is_wide, pack
 from caddis.matching.kernels import layout

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from caddis.language.predicates import Clause, Concept, Contains, InValues, Predicate
-from caddis.language.values import LOWEST
+from caddis.language.predicates import LOWEST, Clause, Concept, Contains, InValues, Predicate
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.language import Column, TextPattern, ValueSet
-from caddis.language.predicates import Clause, Concept, Contains, InValues, MatchesText, Predicate
-from caddis.language.values import ALL_KNOWN, HIGHEST, LOWEST, ONLY_NULL, after, before
+from caddis.language.predicates import (
+    ALL_KNOWN,
+    HIGHEST,
+    LOWEST,
+    ONLY_NULL,
+    Clause,
+    Concept,
+    Contains,
+    InValues,
+    MatchesText,
+    Predicate,
+    after,
+    before,
+)
 from caddis.overlay.routing.covering import (
     Change,
     Cover,

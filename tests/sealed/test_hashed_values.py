@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from caddis.language.values import Key
+from caddis.language.predicates import Key
 from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys.secrets import MatchingKey, cells_of, places_of, tokens_of
 from caddis.sealed.values.hashed import Hashed, HashedValues, filters_of, sorted_tokens

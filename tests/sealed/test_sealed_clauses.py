@@ -13,7 +13,7 @@ import pytest
 
 from caddis.language import parse_all
 from caddis.language.columns import COLLATION_METADATA
-from caddis.language.values import Key
+from caddis.language.predicates import Key
 from caddis.matching import values_of
 from caddis.sealed.clauses.clauses import MOST_CLAUSES, Bound, Element, SealableClauses, sealable
 from caddis.sealed.design import StreamDesign

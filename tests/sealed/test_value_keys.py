@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from caddis.errors import SubscriptionError
 from caddis.language import Column, Columns, Contains, InValues, parse
 from caddis.language.columns import dotted_paths, float_key, is_comparable
-from caddis.language.values import before
+from caddis.language.predicates import before
 from caddis.matching import values_of
 from caddis.sealed.values.hashed import canonical, distinct_values, present_rows
 from tests.oracle.clauses import Clauses

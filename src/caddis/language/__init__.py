@@ -26,15 +26,20 @@ from caddis.language.columns import (
 )
 from caddis.language.parsing import ClauseTable, parse, parse_all
 from caddis.language.predicates import (
+    ALL_KNOWN,
+    HIGHEST,
+    LOWEST,
     Clause,
     Concept,
     Contains,
+    Cut,
     InValues,
+    Key,
     MatchesText,
     Predicate,
     TextPattern,
+    ValueSet,
 )
-from caddis.language.values import ALL_KNOWN, HIGHEST, LOWEST, Cut, Key, ValueSet
 
 __all__ = [
     "ALL_KNOWN",

@@ -13,21 +13,23 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from caddis.language import literals
-from caddis.language import predicates as patterns
+from caddis.language import literals, patterns
 from caddis.language.columns import Vocabulary
 from caddis.language.comparisons import TypeMismatch, compare, listed_together
 from caddis.language.literals import Literal, LiteralProblem
 from caddis.language.predicates import (
+    ALL_KNOWN,
+    NOTHING,
+    ONLY_NULL,
     Concept,
     Contains,
     InValues,
     MatchesText,
     Predicate,
     TextPattern,
+    ValueSet,
 )
 from caddis.language.syntax import TEXT_KINDS, TEXT_TESTS, Atom, Slot, Term, Test, Texts, Values
-from caddis.language.values import ALL_KNOWN, NOTHING, ONLY_NULL, ValueSet
 
 NEVER, ALWAYS, INVALID = -1, -2, -3
 """In place of a predicate's number: true of nothing; of everything; its literals are wrong."""

@@ -9,18 +9,20 @@ Every supported type is mapped to keys whose order is Spark's order of the value
 Struct fields are columns of their own, named with dots; an array column is tested through its
 elements. Names are found as Spark finds them: without regard to case.
 
-The concepts that subscriptions may call: what the models at hand can answer.
+A `Vocabulary` is the same for concepts: which of them subscriptions may call, and of which columns.
 """
 
 from __future__ import annotations
 
-import difflib
 import math
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 import pyarrow as pa
+
+from caddis.names import did_you_mean, nearest
 
 UTF8_BINARY = "UTF8_BINARY"
 COLLATION_METADATA = b"collation"
@@ -89,12 +91,12 @@ class Columns:
         raise UnknownColumn(f"unknown column {name!r}{self._nearest(name)}")
 
     def _nearest(self, name: str) -> str:
-        names = [".".join(path) for path in _paths(self._fields, ())]
+        names = list(map(".".join, _paths(self._fields, ())))
         lowered = {known.lower(): known for known in names}
-        near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
-        if near:
-            return f"; did you mean {lowered[near[0]]!r}?"
-        return f"; the columns are {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+        near = nearest(name.lower(), lowered)
+        if near is not None:
+            return f"; did you mean {lowered[near]!r}?"
+        return f"; the columns are {_listed(names, 12)}"
 
 
 def is_array(type_: pa.DataType) -> bool:
@@ -220,7 +222,8 @@ def _paths(fields: list[pa.Field], above: tuple[str, ...]) -> Iterator[tuple[str
             yield (*above, nested.name)
 
 
-LISTED = 20
+MOST_LISTED = 20
+"""How many names an error message lists before it breaks off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,18 +263,18 @@ class Vocabulary:
         names = sorted(name for name in readable if name is not None)
         if None in readable or column.name.lower() in (name.lower() for name in names):
             return None
-        hint = f"; write {concept}({_either(names)})" if names else ""
+        hint = f"; write {concept}({_listed(names, joint=' or ')})" if names else ""
         return f"no model reads {column.name!r} for {concept!r}{hint}"
 
     def _nearest(self, concept: str) -> str:
         if not self.columns:
             return ": a concept needs a model, and no models are given"
-        near = difflib.get_close_matches(concept, self.columns, n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]!r}? There is: " if near else "there is: "
-        names = sorted(self.columns)
-        more = ", ..." if len(names) > LISTED else ""
-        return f"; {hint}{', '.join(names[:LISTED])}{more}"
+        hint = did_you_mean(concept, self.columns)
+        opening = f"{hint} There" if hint else "; there"
+        return f"{opening} is: {_listed(sorted(self.columns))}"
 
 
-def _either(names: list[str]) -> str:
-    return " or ".join(names[:LISTED] + ["..."] * (len(names) > LISTED))
+def _listed(names: Iterable[str], most: int = MOST_LISTED, joint: str = ", ") -> str:
+    """The first of some names, and an ellipsis if there are more."""
+    shown = list(islice(names, most + 1))
+    return joint.join([*shown[:most], *["..."] * (len(shown) > most)])

@@ -25,7 +25,7 @@ from caddis.language.columns import (
     sql_type,
 )
 from caddis.language.literals import Literal
-from caddis.language.values import HIGHEST, LOWEST, Cut, ValueSet, after, before
+from caddis.language.predicates import HIGHEST, LOWEST, Cut, ValueSet, after, before
 
 
 class TypeMismatch(TypeError):

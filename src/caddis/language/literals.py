@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from caddis.errors import EnvironmentProblem
-from caddis.language.syntax import shapes
+from caddis.language.syntax import PREFIX, RAW, STRING
 
 
 class LiteralProblem(ValueError):
@@ -110,10 +110,10 @@ def string(kind: str, text: str) -> str:
     """
     if "${" in text:
         raise LiteralProblem("Spark replaces ${...} in SQL texts, so it cannot stand in a string")
-    if kind == shapes.RAW:
+    if kind == RAW:
         return text[2:-1]
     quote, body = text[0], text[1:-1]
-    if kind in (shapes.STRING, shapes.PREFIX):
+    if kind in (STRING, PREFIX):
         return body if body.isascii() else _whole_characters(body)
     pieces = _ESCAPE.split(body)
     for at in range(0, len(pieces), 5):

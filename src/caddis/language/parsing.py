@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Anys, Int32s, Int64s
+from caddis.arrays import Anys, Int32s, Int64s, offsets_of
 from caddis.errors import SubscriptionError
 from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
 from caddis.language.columns import Columns, Vocabulary
@@ -239,8 +239,7 @@ class _Parser:
             owners.append(rows[usable])
             members.append(kept[kept != ALWAYS])
             counts.append(np.count_nonzero(kept != ALWAYS, axis=1))
-        starts = np.zeros(sum(map(len, owners)) + 1, dtype=np.int64)
-        np.cumsum(_joined(counts, np.int64), out=starts[1:])
+        starts = offsets_of(_joined(counts, np.int64))
         predicates, numbers = _only_used(self.predicates, _joined(members, np.int32))
         errors = dict(sorted(self.errors.items()))
         return ClauseTable(predicates, _joined(owners, np.int32), starts, numbers, errors)

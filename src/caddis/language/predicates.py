@@ -1,26 +1,120 @@
-"""LIKE patterns and Java's regular expressions → Python's, with the same answers.
-
-A LIKE pattern without wildcards is an equality and one that ends in its only `%` is a prefix:
-both become intervals. The rest, and RLIKE, become regular expressions that are searched in the
-column's distinct values. Java and Python disagree about dots, line ends and character classes;
-what can be said exactly is rewritten, and the rest is refused rather than answered differently.
-
-What a clause is made of once its literals are known.
+"""What a clause is made of: predicates, the sets of values that they accept, and concepts.
 
 A predicate is a cheap test of one column; a concept is a question that only a model answers. Both
 are true or not true: unknown counts as not true, since NOT has already been pushed into them.
+
+A column's values are ordered keys (see `columns`): Python integers or bytes. A `ValueSet` is a list
+of half-open intervals between *cuts*; a cut lies just before or just after a key, so that `<`,
+`<=`, equality and prefixes need no special cases. `null` says whether the predicate is true of
+null: three-valued logic ends here, since only "is it true?" is ever asked.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from caddis.language.columns import Column
-from caddis.language.literals import LiteralProblem
-from caddis.language.values import ValueSet
 
-ANY_RUN, ANY_ONE = object(), object()
+Key = int | bytes
+Cut = tuple[int] | tuple[int, Key, int]
+
+LOWEST: Cut = (-1,)
+HIGHEST: Cut = (1,)
+
+
+def before(key: Key) -> Cut:
+    """The cut below a key: the key itself lies above it."""
+    return (0, key, 0)
+
+
+def after(key: Key) -> Cut:
+    """The cut above a key: the key itself lies below it."""
+    return (0, key, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSet:
+    """Intervals between `cuts[0]` and `cuts[1]`, `cuts[2]` and `cuts[3]`, ..., ascending.
+
+    >>> young = ValueSet.interval(LOWEST, before(30))
+    >>> 29 in (young & ~ValueSet.points(7)), 7 in (young & ~ValueSet.points(7))
+    (True, False)
+    """
+
+    cuts: tuple[Cut, ...] = ()
+    null: bool = False
+
+    @staticmethod
+    def interval(low: Cut, high: Cut) -> ValueSet:
+        """The values between two cuts."""
+        return ValueSet((low, high)) if low < high else NOTHING
+
+    @staticmethod
+    def points(*keys: Key) -> ValueSet:
+        """Exactly these values."""
+        return ValueSet(
+            tuple(cut for key in sorted(set(keys)) for cut in (before(key), after(key)))
+        )
+
+    @staticmethod
+    def prefix(prefix: bytes) -> ValueSet:
+        """All byte strings that begin so."""
+        stem = prefix.rstrip(b"\xff")
+        end = before(stem[:-1] + bytes([stem[-1] + 1])) if stem else HIGHEST
+        return ValueSet.interval(before(prefix), end)
+
+    @staticmethod
+    def union(sets: Iterable[ValueSet]) -> ValueSet:
+        """What is in any of the sets."""
+        null = False
+        pairs: list[tuple[Cut, Cut]] = []
+        for one in sets:
+            null |= one.null
+            pairs += zip(one.cuts[::2], one.cuts[1::2], strict=True)
+        cuts: list[Cut] = []
+        for low, high in sorted(pairs):
+            if not cuts or cuts[-1] < low:
+                cuts += (low, high)
+            elif cuts[-1] < high:
+                cuts[-1] = high
+        return ValueSet(tuple(cuts), null)
+
+    def __or__(self, other: ValueSet) -> ValueSet:
+        return ValueSet.union((self, other))
+
+    def __and__(self, other: ValueSet) -> ValueSet:
+        if len(self.cuts) == len(other.cuts) == 2:
+            low, high = max(self.cuts[0], other.cuts[0]), min(self.cuts[1], other.cuts[1])
+            return ValueSet((low, high) if low < high else (), self.null and other.null)
+        return ~(~self | ~other)
+
+    def __invert__(self) -> ValueSet:
+        """The complement, null included."""
+        cuts = self.cuts
+        cuts = cuts[1:] if cuts[:1] == (LOWEST,) else (LOWEST, *cuts)
+        cuts = cuts[:-1] if cuts[-1:] == (HIGHEST,) else (*cuts, HIGHEST)
+        return ValueSet(cuts, not self.null)
+
+    def __contains__(self, key: Key | None) -> bool:
+        if key is None:
+            return self.null
+        return sum(cut <= before(key) for cut in self.cuts) % 2 == 1
+
+    @property
+    def is_everything(self) -> bool:
+        """True of every value and of null: such a predicate tests nothing."""
+        return self.null and self.cuts == (LOWEST, HIGHEST)
+
+    @property
+    def is_nothing(self) -> bool:
+        """True of no value: a clause with such a predicate never matches."""
+        return not self.null and not self.cuts
+
+
+NOTHING = ValueSet()
+ALL_KNOWN = ValueSet((LOWEST, HIGHEST))
+ONLY_NULL = ValueSet((), null=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,212 +123,6 @@ class TextPattern:
 
     regex: str
     fold: bool = False
-
-
-def like(pattern: str, escape: str) -> ValueSet | TextPattern:
-    r"""What a LIKE pattern accepts.
-
-    >>> like("Gal%", "\\") == ValueSet.prefix(b"Gal"), like("%way", "\\")
-    (True, TextPattern(regex='\\A(?s:.*)way\\Z', fold=False))
-    """
-    parts = _like_parts(pattern, escape)
-    if not any(part is ANY_ONE or part is ANY_RUN for part in parts):
-        return ValueSet.points(_text(parts).encode())
-    if parts[-1] is ANY_RUN and all(isinstance(part, str) for part in parts[:-1]):
-        return ValueSet.prefix(_text(parts[:-1]).encode())
-    return TextPattern(_like_regex(parts))
-
-
-def ilike(pattern: str, escape: str) -> TextPattern:
-    """What an ILIKE pattern accepts: texts whose lower case is LIKE the pattern's lower case."""
-    return TextPattern(_like_regex(_like_parts(pattern.lower(), escape)), fold=True)
-
-
-def check_escape(escape: str) -> None:
-    """Refuse an escape that is not one character."""
-    if len(escape) != 1:
-        raise LiteralProblem(f"ESCAPE takes one character, not {escape!r}")
-
-
-def _like_parts(pattern: str, escape: str) -> list[object]:
-    parts: list[object] = []
-    at = 0
-    while at < len(pattern):
-        char = pattern[at]
-        at += 1
-        if char == escape:
-            if at == len(pattern) or pattern[at] not in ("%", "_", escape):
-                raise LiteralProblem(
-                    f"in a LIKE pattern {escape!r} must stand before %, _ or itself; "
-                    f"to mean it literally, double it"
-                )
-            parts.append(pattern[at])
-            at += 1
-        else:
-            parts.append({"%": ANY_RUN, "_": ANY_ONE}.get(char, char))
-    return parts
-
-
-def _text(parts: list[object]) -> str:
-    return "".join(part for part in parts if isinstance(part, str))
-
-
-def _like_regex(parts: list[object]) -> str:
-    """Every stretch between two `%` is taken where it first occurs, without a second thought.
-
-    That is always right, since what follows may begin anywhere behind it, and it keeps the
-    search linear: with plain `.*` it would be exponential in the number of `%`.
-    """
-    stretches = [""]
-    for part in parts:
-        if part is ANY_RUN:
-            stretches.append("")
-        else:
-            stretches[-1] += re.escape(part) if isinstance(part, str) else "(?s:.)"
-    head, *middle = stretches
-    tail = f"(?s:.*){middle.pop()}" if middle else ""
-    return rf"\A{head}{''.join(f'(?>(?s:.*?){stretch})' for stretch in middle if stretch)}{tail}\Z"
-
-
-_LINE_ENDS = r"\n\r\u0085\u2028\u2029"
-_DOT = rf"[^{_LINE_ENDS}]"
-_END = r"(?=\Z|\r\n\Z|(?<!\r)\n\Z|[\r\u0085\u2028\u2029]\Z)"
-_CLASS_ESCAPES = frozenset("dDsSwW")
-_CONTROLS = {"t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f", "a": r"\a", "e": r"\x1b"}
-_SPACE = r"[ \t\n\x0b\f\r]"
-_ANCHORS = {"A": r"\A", "z": r"\Z", "Z": _END}
-_QUANTIFIER = re.compile(r"(?:[*+?]|\{\d+(?:,\d*)?\})[?+]?")
-_GROUP = re.compile(r"\((?:\?(?::|=|!|<=|<!|>))?")
-
-
-def rlike(pattern: str) -> TextPattern:
-    """A Java regular expression, searched anywhere in the text."""
-    translated = _JavaRegex(pattern).translate()
-    try:
-        re.compile(translated, re.ASCII)
-    except (re.error, OverflowError, RecursionError) as problem:
-        raise LiteralProblem(f"not a regular expression: {problem}") from None
-    return TextPattern(translated)
-
-
-class _JavaRegex:
-    """One pass over a Java pattern that rewrites or refuses each construct."""
-
-    def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        self.at = 0
-
-    def translate(self) -> str:
-        pieces = []
-        while self.at < len(self.pattern):
-            pieces.append(self._next())
-        return "".join(pieces)
-
-    def _next(self) -> str:
-        char = self.pattern[self.at]
-        if char == "\\":
-            return self._escape()
-        if char == "[":
-            return self._class()
-        if char == "(":
-            return self._group()
-        if char in "*+?{":
-            return self._quantifier()
-        self.at += 1
-        return {".": _DOT, "$": _END, "^": r"\A", "}": r"\}"}.get(char, self._plain(char))
-
-    def _plain(self, char: str) -> str:
-        return char if char in "|)" else re.escape(char)
-
-    def _escape(self) -> str:
-        char = self.pattern[self.at + 1 : self.at + 2]
-        self.at += 2
-        if char in _ANCHORS:
-            return _ANCHORS[char]
-        return self._escaped(char, in_class=False)
-
-    def _escaped(self, char: str, *, in_class: bool) -> str:
-        if char in ("s", "S") and not in_class:
-            return _SPACE if char == "s" else _SPACE.replace("[", "[^", 1)
-        if char == "s":
-            return _SPACE[1:-1]
-        if char in _CLASS_ESCAPES - {"S"}:
-            return f"\\{char}"
-        if char in _CONTROLS:
-            return _CONTROLS[char]
-        if char and not char.isalnum():
-            return re.escape(char)
-        if char == "b":
-            raise LiteralProblem(
-                r"\b is refused, since Java releases disagree about it beyond ASCII; "
-                r"write (^|\W) or (\W|$) instead"
-            )
-        raise LiteralProblem(f"\\{char} is not supported in RLIKE")
-
-    def _class(self) -> str:
-        self.at += 1
-        pieces = ["["]
-        if self._peek() == "^":
-            pieces.append(self._take())
-        first = True
-        while (char := self._peek()) != "]" or first:
-            if not char:
-                raise LiteralProblem("a character class [ is not closed")
-            if char in "[]" or self.pattern.startswith(("&&", "--"), self.at):
-                raise LiteralProblem(
-                    "inside a class, nested classes, &&, -- and an unescaped [ or ] "
-                    "are not supported"
-                )
-            pieces.append(self._class_member())
-            first = False
-        self.at += 1
-        return "".join(pieces) + "]"
-
-    def _class_member(self) -> str:
-        char = self._take()
-        if char == "\\":
-            escaped = self._take()
-            if escaped in _CLASS_ESCAPES and self._is_range_end(self.at - 2):
-                raise LiteralProblem(f"a - beside \\{escaped} in a class is not supported")
-            return self._escaped(escaped, in_class=True)
-        return char if char == "-" else re.escape(char)
-
-    def _is_range_end(self, at: int) -> bool:
-        r"""Whether a class escape at a place is written as one end of a range, like \d-z."""
-        before, behind = self.pattern[:at], self.pattern[at + 2 : at + 4]
-        leading = before.endswith(("[-", "[^-"))
-        return (before.endswith("-") and not leading) or (behind[:1] == "-" and behind != "-]")
-
-    def _group(self) -> str:
-        opening = _GROUP.match(self.pattern, self.at)
-        assert opening is not None
-        if opening[0] == "(" and self.pattern.startswith("(?", self.at):
-            return self._flags()
-        self.at = opening.end()
-        return opening[0]
-
-    def _flags(self) -> str:
-        if not self.pattern.startswith("(?i)", self.at) or self.at:
-            raise LiteralProblem(
-                "of the groups that start with (? only (?: (?= (?! (?<= (?<! (?> "
-                "and a leading (?i) are supported"
-            )
-        self.at += 4
-        return "(?i)"
-
-    def _quantifier(self) -> str:
-        found = _QUANTIFIER.match(self.pattern, self.at)
-        if found is None:
-            raise LiteralProblem("a { that is not a repeat count such as {2,5} must be escaped")
-        self.at = found.end()
-        return found[0]
-
-    def _peek(self) -> str:
-        return self.pattern[self.at : self.at + 1]
-
-    def _take(self) -> str:
-        self.at += 1
-        return self.pattern[self.at - 1 : self.at]
 
 
 @dataclass(frozen=True, slots=True)
