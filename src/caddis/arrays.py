@@ -5,7 +5,7 @@ A ragged array is one flat array of values and the offsets of its rows: row i is
 """
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,19 +18,24 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Anys = npt.NDArray[Any]
 
-Offset = TypeVar("Offset", np.int32, np.int64)
+Counts = Anys | Sequence[int]
 
 
+@overload
+def offsets_of(counts: Counts) -> Int64s: ...
+@overload
+def offsets_of(counts: Counts, dtype: type[np.int64]) -> Int64s: ...
+@overload
+def offsets_of(counts: Counts, dtype: type[np.int32]) -> Int32s: ...
 def offsets_of(
-    counts: Anys | Sequence[int],
-    dtype: type[Offset] = np.int64,  # type: ignore[assignment]
-) -> npt.NDArray[Offset]:
+    counts: Counts, dtype: type[np.int32] | type[np.int64] = np.int64
+) -> Int32s | Int64s:
     """Where each row of a ragged array begins, and at last where the last one ends.
 
     >>> offsets_of([2, 0, 3]).tolist()
     [0, 2, 2, 5]
     """
-    offsets = np.zeros(len(counts) + 1, dtype)
+    offsets: Anys = np.zeros(len(counts) + 1, dtype)
     np.cumsum(counts, out=offsets[1:])
     return offsets
 

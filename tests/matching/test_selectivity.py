@@ -6,7 +6,7 @@ import pytest
 
 from caddis.arrays import Floats
 from caddis.language import parse_all
-from caddis.matching.index import selectivity
+from caddis.matching.index import likelihood_by_clauses, likelihood_by_sample
 from caddis.matching.index.encoding import BatchEncoder, ColumnCoder
 from caddis.matching.index.packing import PackedClauses, pack
 
@@ -20,7 +20,7 @@ def packed_of(*wheres: str) -> PackedClauses:
 def from_sample(packed: PackedClauses, sample: pa.RecordBatch) -> Floats:
     pairs = zip(packed.columns, packed.boundaries, strict=True)
     coders = [ColumnCoder.of(column, boundaries) for column, boundaries in pairs]
-    return selectivity.from_sample(packed, BatchEncoder(coders).encode(sample))
+    return likelihood_by_sample(packed, BatchEncoder(coders).encode(sample))
 
 
 def first_members(packed: PackedClauses, likelihood: Floats) -> list[float]:
@@ -58,13 +58,13 @@ def test_a_sample_counts_the_elements_of_arrays():
 
 def test_without_a_sample_a_value_is_as_common_as_it_is_among_clauses():
     packed = packed_of(*["city = 'asked'"] * 5, "city = 'seldom'")
-    likelihood = first_members(packed, selectivity.from_clauses(packed))
+    likelihood = first_members(packed, likelihood_by_clauses(packed))
     assert likelihood[0] > likelihood[-1]
 
 
 def test_without_a_sample_a_wider_range_is_more_likely():
     packed = packed_of(*[f"price < {i}" for i in range(0, 50, 10)])
-    likelihood = first_members(packed, selectivity.from_clauses(packed))
+    likelihood = first_members(packed, likelihood_by_clauses(packed))
     assert likelihood == sorted(likelihood)
 
 
@@ -77,11 +77,11 @@ def test_likelihoods_are_between_zero_and_one(seed):
     wheres += ["city LIKE '%x'", "NOT array_contains(tags, 'a')", "tags IS NULL", "city <> 'a'"]
     packed = packed_of(*wheres)
     batch = sample(["a"] * 9, list(range(9)))
-    for likelihood in (selectivity.from_clauses(packed), from_sample(packed, batch)):
+    for likelihood in (likelihood_by_clauses(packed), from_sample(packed, batch)):
         assert len(likelihood) == len(packed.predicates)
         assert np.all((likelihood >= 0) & (likelihood <= 1))
 
 
 def test_what_codes_cannot_decide_counts_as_likely():
     packed = packed_of("city LIKE '%x'", "NOT array_contains(tags, 'a')")
-    assert first_members(packed, selectivity.from_clauses(packed)) == [1, 1]
+    assert first_members(packed, likelihood_by_clauses(packed)) == [1, 1]

@@ -6,18 +6,17 @@ a batch into codes, and `kernels` brings the two together.
 
 from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain
 from caddis.matching.index import NOTHING, Needs, values_of
-from caddis.matching.matcher import (
-    NO_CONCEPTS,
+from caddis.matching.links import (
     Candidates,
-    EncodedBatch,
     LinkMatcher,
-    Matcher,
     Matches,
     OnInvalid,
     Report,
-    warm_up,
+    checked_ids,
+    named_errors,
+    subscription_ids_of,
 )
-from caddis.matching.subscription_tables import checked_ids, named_errors, subscription_ids_of
+from caddis.matching.matcher import NO_CONCEPTS, EncodedBatch, Matcher, warm_up
 
 __all__ = [
     "NOTHING",

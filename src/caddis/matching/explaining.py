@@ -20,14 +20,14 @@ from caddis.matching.index import (
     Needs,
     PackedClauses,
     Postings,
-    needs,
+    likelihood_by_clauses,
     pack,
     post,
-    selectivity,
+    split_needs,
 )
 from caddis.matching.kernels import COLUMN, CONTAINS, EVERY_EVENT, FIRST, KIND, TEXT
+from caddis.matching.links import named_errors, subscription_ids_of
 from caddis.matching.matcher import NO_CONCEPTS, Matcher
-from caddis.matching.subscription_tables import named_errors, subscription_ids_of
 
 EQUALITY, RANGE, ELEMENT, PATTERN, EVERYTHING = (
     "equality",
@@ -92,9 +92,9 @@ def explain(
     ids = subscription_ids_of(subscriptions)
     wheres = subscriptions["where"].to_pylist()
     clauses = parse_all(wheres, schema, timezone=timezone, concepts=concepts)
-    cheap, needed = needs.split(clauses)
+    cheap, needed = split_needs(clauses)
     packed = pack(cheap)
-    postings = post(packed, selectivity.from_clauses(packed))
+    postings = post(packed, likelihood_by_clauses(packed))
     kinds = _kinds(packed, postings)
     scanned = np.flatnonzero(np.isin(kinds, (PATTERN, EVERYTHING)))
     first = _first_clauses(packed, needed, postings.rows[scanned[::-1], 0])

@@ -1,13 +1,94 @@
-"""What every table of subscriptions must be, whatever its clauses are made of."""
+"""What every matcher takes and gives, whatever it may read of events.
+
+A matcher leads from events to links; link i is row i of its table of subscriptions. `Matcher` reads
+columns; the matchers of sealed events compare what they cannot read. Executors, brokers and stores
+ask for no more than `LinkMatcher`. The checks that every table of subscriptions must pass stand
+here, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Literal, Protocol
 
 import pyarrow as pa
 
+from caddis.arrays import Int32s
 from caddis.errors import SubscriptionError, SubscriptionTableError
-from caddis.language import is_text, sql_type
+from caddis.language import Column, is_text, sql_type
+from caddis.matching.index import Needs
+
+OnInvalid = Literal["raise", "report"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a match did: how much was looked at for how many matches."""
+
+    events: int
+    matches: int
+    candidates: int
+    """(event, clause) pairs that shared an access token and were looked at."""
+    searches: int
+    """Texts that a pattern was searched in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Pairs of row and link number, each once, rows ascending."""
+
+    rows: Int32s
+    links: Int32s
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Pairs of row and clause whose predicates hold, rows ascending.
+
+    If the matcher has no needs the clauses are links, and the pairs are matches.
+    """
+
+    rows: Int32s
+    clauses: Int32s
+    report: Report
+
+
+class LinkMatcher(Protocol):
+    """Decides which links a batch's rows satisfy; link i is row i of `subscription_ids`."""
+
+    @property
+    def subscription_ids(self) -> pa.Array:
+        """By link."""
+
+    @property
+    def needs(self) -> Needs | None:
+        """What its clauses need of models; None if nothing."""
+
+    @property
+    def invalid(self) -> tuple[SubscriptionError, ...]:
+        """What is wrong with subscriptions that were left out."""
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of events that it reads."""
+
+    @property
+    def tests_columns(self) -> bool:
+        """Whether it looks at events at all; else every row is a candidate of all clauses."""
+
+    def __len__(self) -> int: ...
+
+    def match(self, batch: pa.RecordBatch) -> Matches:
+        """Which rows satisfy which links."""
+
+    def candidates(self, batch: pa.RecordBatch) -> Candidates:
+        """Which rows satisfy which links as far as no model is needed."""
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write it to a folder from which its class can load it."""
 
 
 def subscription_ids_of(subscriptions: pa.Table) -> pa.Array:

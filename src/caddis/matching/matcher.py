@@ -3,12 +3,7 @@
     subscriptions ─language─▶ clauses ─packing─▶ codes ─building─▶ access index
     batch ─encoding─▶ codes ─kernels─▶ (row, link) ─texts─▶ what only a pattern decides
 
-Link i is row i of the table of subscriptions. A row satisfies a link if any clause of it holds.
-
-What all that leads from events to links has in common, whatever it may read of them.
-
-`Matcher` reads columns; others compare what they cannot read. Executors, brokers and stores ask for
-no more than this.
+A row satisfies a link if any clause of it holds.
 """
 
 from __future__ import annotations
@@ -18,67 +13,37 @@ from dataclasses import dataclass
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Literal as Choice
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Anys, Bools, Floats, Int32s, Int64s
+from caddis.arrays import Anys, Bools, Int32s, Int64s, offsets_of, places_in_rows
 from caddis.errors import InvalidSubscriptions, ModelError, SubscriptionError
-from caddis.language import ClauseTable, Column, MatchesText, Vocabulary, parse_all
+from caddis.language import ClauseTable, Column, Vocabulary, parse_all
 from caddis.matching.index import (
-    AccessIndex,
     BatchEncoder,
     BatchTexts,
     ColumnCoder,
-    Needs,
-    PackedClauses,
+    MatcherParts,
     build,
-    needs,
+    likelihood_by_clauses,
+    likelihood_by_sample,
     pack,
-    selectivity,
-    storage,
+    read_parts,
+    split_needs,
+    write_parts,
 )
 from caddis.matching.kernels import FIRST, KIND, TEXT, BatchArrays, in_row_order, match_batch
-from caddis.matching.subscription_tables import named_errors, subscription_ids_of
+from caddis.matching.links import (
+    Candidates,
+    Matches,
+    OnInvalid,
+    Report,
+    named_errors,
+    subscription_ids_of,
+)
 
-OnInvalid = Choice["raise", "report"]
 NO_CONCEPTS = Vocabulary()
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a match did: how much was looked at for how many matches."""
-
-    events: int
-    matches: int
-    candidates: int
-    """(event, clause) pairs that shared an access token and were looked at."""
-    searches: int
-    """Texts that a pattern was searched in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """Pairs of row and link number, each once, rows ascending."""
-
-    rows: Int32s
-    links: Int32s
-    report: Report
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Pairs of row and clause whose predicates hold, rows ascending.
-
-    If the matcher has no needs the clauses are links, and the pairs are matches.
-    """
-
-    rows: Int32s
-    clauses: Int32s
-    report: Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,22 +70,13 @@ class Matcher:
     [(0, 'ann'), (0, 'bo')]
     """
 
-    def __init__(
-        self,
-        index: AccessIndex,
-        coders: list[ColumnCoder],
-        texts: list[MatchesText],
-        several: Bools,
-        subscription_ids: pa.Array,
-        needs: Needs | None = None,
-        invalid: tuple[SubscriptionError, ...] = (),
-    ) -> None:
-        self._index = index
-        self._encoder = BatchEncoder(coders)
-        self._texts = texts
-        self._several = several
-        self.subscription_ids = subscription_ids
-        self.needs = needs
+    def __init__(self, parts: MatcherParts, invalid: tuple[SubscriptionError, ...] = ()) -> None:
+        self._parts = parts
+        self._index = parts.index
+        self._encoder = BatchEncoder(parts.coders)
+        self._texts = parts.texts
+        self.subscription_ids = parts.subscription_ids
+        self.needs = parts.needs
         self.invalid = invalid
 
     @classmethod
@@ -159,16 +115,27 @@ class Matcher:
         invalid: tuple[SubscriptionError, ...] = (),
     ) -> Matcher:
         """Build the index of clauses that are already parsed."""
-        cheap, needed = needs.split(clauses)
+        cheap, needs = split_needs(clauses)
         packed = pack(cheap)
         coders = [
             ColumnCoder.of(*pair) for pair in zip(packed.columns, packed.boundaries, strict=True)
         ]
-        index = build(packed, _likelihood(packed, coders, sample))
+        if sample is None or sample.num_rows == 0:
+            likelihood = likelihood_by_clauses(packed)
+        else:
+            likelihood = likelihood_by_sample(packed, BatchEncoder(coders).encode(sample))
         counts = np.bincount(packed.owner, minlength=len(subscription_ids))
         several = counts > 1 if np.any(counts > 1) else np.zeros(0, bool)
-        texts = packed.predicates.texts
-        return cls(index, coders, texts, several, subscription_ids, needed, invalid)
+        several.flags.writeable = False
+        parts = MatcherParts(
+            build(packed, likelihood),
+            coders,
+            packed.predicates.texts,
+            several,
+            subscription_ids,
+            needs,
+        )
+        return cls(parts, invalid)
 
     def __len__(self) -> int:
         return len(self.subscription_ids)
@@ -202,7 +169,7 @@ class Matcher:
         )
         if self._texts:
             found = found[self._decided(found, texts)]
-        rows, links = in_row_order(found, arrays.codes.shape[1], self._several)
+        rows, links = in_row_order(found, arrays.codes.shape[1], self._parts.several)
         report = Report(arrays.codes.shape[1], len(rows), int(tried), texts.searches)
         return Matches(rows, links, report)
 
@@ -220,31 +187,21 @@ class Matcher:
     @property
     def nbytes(self) -> int:
         """Bytes of the index, its columns' boundaries and the subscriptions' ids."""
-        arrays: list[Anys] = [*self._index.arrays, self._several]
+        arrays: list[Anys] = [*self._index.arrays, self._parts.several]
         if self.needs is not None:
-            needs_ = self.needs
-            arrays += [needs_.of_clause, needs_.link_starts, needs_.links]
-            arrays += [needs_.starts, needs_.literals]
+            arrays += self.needs.arrays
         for coder in self._encoder.coders:
             arrays += [coder.keys, coder.data, coder.slots]
         return sum(array.nbytes for array in arrays) + int(self.subscription_ids.nbytes)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the matcher to a folder that `load` can map into memory."""
-        storage.save(
-            Path(folder),
-            self._index,
-            self._encoder.coders,
-            self._texts,
-            self._several,
-            self.subscription_ids,
-            self.needs,
-        )
+        write_parts(Path(folder), self._parts)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Matcher:
         """Map a saved matcher into memory; processes that do so share one copy."""
-        return cls(*storage.load(Path(folder)))
+        return cls(read_parts(Path(folder)))
 
     def _with_patterns(self, arrays: BatchArrays, texts: BatchTexts) -> BatchArrays:
         """The batch with the rows of each pattern that is an access token."""
@@ -253,7 +210,7 @@ class Matcher:
             return arrays
         numbers = self._index.arrays.predicates[patterns, FIRST]
         rows = [texts.all_rows(self._texts[number]) for number in numbers]
-        starts = np.concatenate([[0], np.cumsum([len(found) for found in rows])]).astype(np.int64)
+        starts = offsets_of([len(found) for found in rows])
         return arrays._replace(pattern_start=starts, pattern_rows=np.concatenate(rows))
 
     def _decided(self, found: Int32s, texts: BatchTexts) -> Bools:
@@ -263,8 +220,8 @@ class Matcher:
         undecided = np.flatnonzero(found[:, 2] >= 0)
         places = found[undecided, 2].astype(np.int64)
         counts = rest[places].astype(np.int64)
-        nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        pairs, members = np.repeat(undecided, counts), rest[np.repeat(places + 1, counts) + nth]
+        pairs = np.repeat(undecided, counts)
+        members = rest[np.repeat(places + 1, counts) + places_in_rows(counts)]
         on_text = predicates[members, KIND] == TEXT
         for number, some in _grouped(predicates[members[on_text], FIRST], pairs[on_text]):
             keep[some] &= texts.holds(self._texts[number], found[some, 0])
@@ -284,17 +241,9 @@ def warm_up() -> None:
         "text = 'b' OR real > 0",
     ]
     table = pa.table({"subscription_id": [0, 1], "where": wheres})
-    with TemporaryDirectory() as folder:
-        Matcher.compile(table, schema).save(folder)
-        Matcher.load(folder).match(pa.RecordBatch.from_pylist([], schema))
-
-
-def _likelihood(
-    packed: PackedClauses, coders: list[ColumnCoder], sample: pa.RecordBatch | None
-) -> Floats:
-    if sample is None or sample.num_rows == 0:
-        return selectivity.from_clauses(packed)
-    return selectivity.from_sample(packed, BatchEncoder(coders).encode(sample))
+    # A matcher's arrays are read-only whether it was compiled or mapped, so this also compiles what
+    # a loaded matcher runs: to numba, an array that may be written is of another type.
+    Matcher.compile(table, schema).match(pa.RecordBatch.from_pylist([{}], schema))
 
 
 def _grouped(keys: Int32s, values: Int64s) -> Iterator[tuple[int, Int64s]]:
@@ -304,38 +253,3 @@ def _grouped(keys: Int32s, values: Int64s) -> Iterator[tuple[int, Int64s]]:
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     for start, group in zip(starts, np.split(values, starts)[1:], strict=True):
         yield int(keys[start]), group
-
-
-class LinkMatcher(Protocol):
-    """Decides which links a batch's rows satisfy; link i is row i of `subscription_ids`."""
-
-    @property
-    def subscription_ids(self) -> pa.Array:
-        """By link."""
-
-    @property
-    def needs(self) -> Needs | None:
-        """What its clauses need of models; None if nothing."""
-
-    @property
-    def invalid(self) -> tuple[SubscriptionError, ...]:
-        """What is wrong with subscriptions that were left out."""
-
-    @property
-    def columns(self) -> list[Column]:
-        """The columns of events that it reads."""
-
-    @property
-    def tests_columns(self) -> bool:
-        """Whether it looks at events at all; else every row is a candidate of all clauses."""
-
-    def __len__(self) -> int: ...
-
-    def match(self, batch: pa.RecordBatch) -> Matches:
-        """Which rows satisfy which links."""
-
-    def candidates(self, batch: pa.RecordBatch) -> Candidates:
-        """Which rows satisfy which links as far as no model is needed."""
-
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write it to a folder from which its class can load it."""

@@ -1,9 +1,31 @@
-"""TODO."""
+"""The access index: how clauses are laid out so that an event finds its candidates quickly.
 
-from caddis.matching.index.building import AccessIndex, Postings, build, post
+    ClauseTable ──split, pack──▶ codes and needs ──build──▶ AccessIndex ──save, load──▶ a folder
+    event batch ──BatchEncoder──▶ codes
+
+`packing` turns clauses into intervals of codes, `building` posts each under its least likely
+predicate, `encoding` turns a batch of events into the same codes, and `storage` is the only module
+of `matching` that touches files.
+"""
+
+from caddis.matching.index.building import (
+    AccessIndex,
+    Postings,
+    build,
+    likelihood_by_clauses,
+    likelihood_by_sample,
+    post,
+)
 from caddis.matching.index.encoding import BatchEncoder, BatchTexts, ColumnCoder, values_of
-from caddis.matching.index.needs import NOTHING, Needs
-from caddis.matching.index.packing import WIDE_DECIMAL_BIAS, PackedClauses, pack
+from caddis.matching.index.packing import (
+    NOTHING,
+    WIDE_DECIMAL_BIAS,
+    Needs,
+    PackedClauses,
+    pack,
+    split_needs,
+)
+from caddis.matching.index.storage import MatcherParts, read_parts, write_parts
 
 __all__ = [
     "NOTHING",
@@ -12,11 +34,17 @@ __all__ = [
     "BatchEncoder",
     "BatchTexts",
     "ColumnCoder",
+    "MatcherParts",
     "Needs",
     "PackedClauses",
     "Postings",
     "build",
+    "likelihood_by_clauses",
+    "likelihood_by_sample",
     "pack",
     "post",
+    "read_parts",
+    "split_needs",
     "values_of",
+    "write_parts",
 ]

@@ -1,22 +1,24 @@
-"""How likely each predicate is true of an event: the guess that the access index is built on.
-
-With a sample of events, by counting. Without one, a value is taken to be as common among events
-as it is among clauses: if that is wrong, the token is common but few clauses stand under it, so
-little is lost. Ranges are then judged by their share of the column's codes.
-
-Building the access index from packed clauses.
+"""Building the access index from packed clauses.
 
 Each clause is posted under its least likely predicate: once for each single value of it, or under
 the one or two dyadic intervals that cover a range (level l covers 2^l codes, and the smallest
 level is taken at which two nodes suffice). The next likely predicates go into the posting itself.
 Sorting the postings by node, filter column and filter gives the runs and groups of `kernels`.
+
+How likely a predicate is true of an event is counted in a sample of events. Without one, a value is
+taken to be as common among events as it is among clauses: if that is wrong, the token is common but
+few clauses stand under it, so little is lost. Ranges are then judged by their share of the column's
+codes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
-from caddis.arrays import Floats, Int32s, Int64s
+
+from caddis.arrays import Bools, Floats, Int32s, Int64s, places_in_rows
 from caddis.matching.index.packing import PackedClauses
 from caddis.matching.kernels import (
     COLUMN,
@@ -29,13 +31,6 @@ from caddis.matching.kernels import (
     KIND,
     LOW,
     BatchArrays,
-)
-from dataclasses import dataclass
-import numpy as np
-from caddis.arrays import Bools, Floats, Int32s, Int64s
-from caddis.matching.index.packing import PackedClauses
-from caddis.matching.kernels import (
-    COLUMN,
     ClauseArrays,
     IndexArrays,
     access_predicates,
@@ -44,77 +39,6 @@ from caddis.matching.kernels import (
     ordered_members,
     post_clauses,
 )
-
-
-Share = Callable[[Int32s, Int32s], Floats]
-"""How likely a value's code lies between low and high, for arrays of both."""
-
-
-LEAST_RANGE = 0.1
-"""Without a sample no range is taken to be rarer: how events lie among its codes is unknown."""
-
-
-def from_clauses(packed: PackedClauses) -> Floats:
-    """Each predicate's likelihood, judged by the clauses alone."""
-    table = packed.predicates.table
-    uses = np.bincount(packed.members, minlength=len(table)) / max(1, len(packed.owner))
-    single = table[:, LOW] == table[:, HIGH]
-
-    def estimate(column: int, mine: Int64s) -> Share:
-        codes = packed.boundaries[column].codes
-        asked = mine[single[mine]]
-        weight = np.bincount(table[asked, LOW], weights=uses[asked], minlength=codes)
-
-        def share(low: Int32s, high: Int32s) -> Floats:
-            width = (high - low + 1) / codes
-            return np.where(low == high, weight[low], LEAST_RANGE + (1 - LEAST_RANGE) * width)
-
-        return share
-
-    return _estimates(packed, estimate)
-
-
-def from_sample(packed: PackedClauses, sample: BatchArrays) -> Floats:
-    """Each predicate's likelihood, by counting in a batch of events."""
-    rows = sample.codes.shape[1]
-
-    def estimate(column: int, _: Int64s) -> Share:
-        base, codes = sample.element_base[column], sample.codes[column]
-        if base >= 0:
-            ends = sample.element_start[[base, base + rows]]
-            codes = sample.elements[ends[0] : ends[1]]
-        counts = np.bincount(codes, minlength=packed.boundaries[column].codes)
-        below = np.concatenate([[0.0], np.cumsum((counts + 0.01) / (rows + 1.0))])
-        return lambda low, high: below[high + 1] - below[low]
-
-    return _estimates(packed, estimate)
-
-
-def _estimates(packed: PackedClauses, estimate: Callable[[int, Int64s], Share]) -> Floats:
-    """Column by column, the share of each predicate's codes; 1 for what has none."""
-    table = packed.predicates.table
-    estimates = np.ones(len(table))
-    for column in range(len(packed.columns)):
-        mine = np.flatnonzero(table[:, COLUMN] == column)
-        share = estimate(column, mine)
-        whole = mine[
-            np.isin(table[mine, KIND], (INTERVAL, CONTAINS))
-            & (table[mine, LOW] <= table[mine, HIGH])
-        ]
-        estimates[whole] = share(table[whole, LOW], table[whole, HIGH])
-        parts = mine[table[mine, KIND] == INTERVALS]
-        if len(parts):
-            estimates[parts] = _sum_of_intervals(packed, parts, share)
-    return np.minimum(estimates, 1.0)
-
-
-def _sum_of_intervals(packed: PackedClauses, several: Int64s, share: Share) -> Floats:
-    first = packed.predicates.table[several, FIRST].astype(np.int64)
-    count = packed.predicates.table[several, COUNT].astype(np.int64)
-    begin = np.cumsum(count) - count
-    pairs = packed.predicates.intervals[np.repeat(first - begin, count) + np.arange(count.sum())]
-    return np.add.reduceat(share(pairs[:, 0], pairs[:, 1]), begin)
-
 
 MOST_LEVELS = 32
 
@@ -248,3 +172,72 @@ def _table(first: Int32s, second: Int32s, starts: Int64s, end: int) -> Int32s:
     rows[:-1, 0], rows[:-1, 1], rows[:-1, 2] = first, second, starts
     rows[-1, 2] = end
     return rows
+
+
+Share = Callable[[Int32s, Int32s], Floats]
+"""How likely a value's code lies between low and high, for arrays of both."""
+
+
+LEAST_RANGE = 0.1
+"""Without a sample no range is taken to be rarer: how events lie among its codes is unknown."""
+
+
+def likelihood_by_clauses(packed: PackedClauses) -> Floats:
+    """Each predicate's likelihood, judged by the clauses alone."""
+    table = packed.predicates.table
+    uses = np.bincount(packed.members, minlength=len(table)) / max(1, len(packed.owner))
+    single = table[:, LOW] == table[:, HIGH]
+
+    def estimate(column: int, mine: Int64s) -> Share:
+        codes = packed.boundaries[column].codes
+        asked = mine[single[mine]]
+        weight = np.bincount(table[asked, LOW], weights=uses[asked], minlength=codes)
+
+        def share(low: Int32s, high: Int32s) -> Floats:
+            width = (high - low + 1) / codes
+            return np.where(low == high, weight[low], LEAST_RANGE + (1 - LEAST_RANGE) * width)
+
+        return share
+
+    return _estimates(packed, estimate)
+
+
+def likelihood_by_sample(packed: PackedClauses, sample: BatchArrays) -> Floats:
+    """Each predicate's likelihood, by counting in a batch of events."""
+    rows = sample.codes.shape[1]
+
+    def estimate(column: int, _: Int64s) -> Share:
+        base, codes = sample.element_base[column], sample.codes[column]
+        if base >= 0:
+            ends = sample.element_start[[base, base + rows]]
+            codes = sample.elements[ends[0] : ends[1]]
+        counts = np.bincount(codes, minlength=packed.boundaries[column].codes)
+        below = np.concatenate([[0.0], np.cumsum((counts + 0.01) / (rows + 1.0))])
+        return lambda low, high: below[high + 1] - below[low]
+
+    return _estimates(packed, estimate)
+
+
+def _estimates(packed: PackedClauses, estimate: Callable[[int, Int64s], Share]) -> Floats:
+    """Column by column, the share of each predicate's codes; 1 for what has none."""
+    table = packed.predicates.table
+    estimates = np.ones(len(table))
+    for column in range(len(packed.columns)):
+        mine = np.flatnonzero(table[:, COLUMN] == column)
+        share = estimate(column, mine)
+        whole = mine[
+            np.isin(table[mine, KIND], (INTERVAL, CONTAINS))
+            & (table[mine, LOW] <= table[mine, HIGH])
+        ]
+        estimates[whole] = share(table[whole, LOW], table[whole, HIGH])
+        parts = mine[table[mine, KIND] == INTERVALS]
+        if len(parts):
+            estimates[parts] = _sum_of_intervals(packed, parts, share)
+    return np.minimum(estimates, 1.0)
+
+
+def _sum_of_intervals(packed: PackedClauses, several: Int64s, share: Share) -> Floats:
+    first = packed.predicates.table[several, FIRST].astype(np.int64)
+    count = packed.predicates.table[several, COUNT].astype(np.int64)
+    pairs = packed.predicates.intervals[np.repeat(first, count) + places_in_rows(count)]
+    return np.add.reduceat(share(pairs[:, 0], pairs[:, 1]), np.cumsum(count) - count)

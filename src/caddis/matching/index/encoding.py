@@ -4,9 +4,8 @@ Whole numbers, floats and times are found among a column's boundaries by bisecti
 hashed, and only if they are no boundary themselves and the column's order matters are they
 bisected too. Everything is read from Arrow's buffers in place.
 
-Tests that codes cannot decide: patterns in texts.
-
-A pattern is searched in the distinct values only, and only in those that got so far.
+Patterns in texts are what codes cannot decide: `BatchTexts` searches a pattern in the distinct
+values only, and only in those whose other predicates hold.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from caddis.arrays import Anys, Bools, Bytes, Int32s, Int64s
+from caddis.arrays import Anys, Bools, Bytes, Int32s, Int64s, offsets_of
 from caddis.errors import EventError
 from caddis.language import (
     Column,
@@ -42,6 +41,7 @@ from caddis.matching.kernels import (
 )
 
 NO_VALIDITY = np.zeros(0, np.uint8)
+NO_VALIDITY.flags.writeable = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,14 @@ class ColumnCoder:
     @staticmethod
     def of(column: Column, boundaries: Boundaries) -> ColumnCoder:
         """The coder of a column with these boundaries."""
-        keys = boundaries.keys
-        if isinstance(keys, np.ndarray):
-            return ColumnCoder(
-                column, boundaries.ordered, keys, np.zeros(0, np.uint8), np.zeros(0, np.int32)
-            )
-        starts, data = _byte_buffers(keys)
-        starts = starts.astype(np.int64)
-        return ColumnCoder(column, boundaries.ordered, starts, data, hash_table(starts, data))
+        keys, data, slots = boundaries.keys, np.zeros(0, np.uint8), np.zeros(0, np.int32)
+        if not isinstance(keys, np.ndarray):
+            starts, data = _byte_buffers(keys)
+            keys = starts.astype(np.int64)
+            slots = hash_table(keys, data)
+        for array in (keys, data, slots):
+            array.flags.writeable = False
+        return ColumnCoder(column, boundaries.ordered, keys, data, slots)
 
     def codes(self, array: pa.Array) -> Int32s:
         """The code of each value."""
@@ -100,7 +100,7 @@ class ColumnCoder:
         lists = array.cast(pa.large_list(self.column.type))
         codes = inner.codes(lists.flatten())
         lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), codes
+        return offsets_of(lengths), codes
 
     def _dictionary_codes(self, array: pa.DictionaryArray) -> Int32s:
         codes = np.append(self.codes(array.dictionary), np.int32(0))
@@ -182,7 +182,7 @@ def _in_type(array: pa.Array, column: Column) -> pa.Array:
 def _validity(array: pa.Array) -> Bytes:
     """The validity bitmap, empty if nothing is null."""
     bitmap = array.buffers()[0] if array.null_count else None
-    return NO_VALIDITY if bitmap is None else np.frombuffer(bitmap, np.uint8)
+    return NO_VALIDITY if bitmap is None else _view(bitmap, np.uint8)
 
 
 def _as_numbers(array: pa.Array) -> pa.Array:
@@ -203,11 +203,9 @@ def _as_numbers(array: pa.Array) -> pa.Array:
 
 def _numbers(array: pa.Array) -> Anys:
     """The buffer of values, from before the array's offset; of decimals the low 64 bits."""
-    if len(array) == 0:
-        return np.zeros(0, np.int64)
     if pa.types.is_decimal(array.type):
-        return np.frombuffer(array.buffers()[1], np.int64)[::2]
-    return np.frombuffer(array.buffers()[1], array.type.to_pandas_dtype())
+        return _view(array.buffers()[1], np.int64)[::2]
+    return _view(array.buffers()[1], array.type.to_pandas_dtype())
 
 
 def _as_bytes(array: pa.Array) -> pa.Array:
@@ -238,8 +236,18 @@ def _byte_buffers(array: pa.Array) -> tuple[Anys, Bytes]:
     if len(array) == 0:
         return np.zeros(1, offset_type), np.zeros(0, np.uint8)
     _, starts, data = array.buffers()
-    found = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
-    return np.frombuffer(starts, offset_type), found
+    return _view(starts, offset_type), _view(data, np.uint8)
+
+
+def _view(buffer: pa.Buffer | None, dtype: npt.DTypeLike) -> Anys:
+    """An Arrow buffer as an array; an empty one may be missing.
+
+    It is read-only even where Arrow's memory is not: to numba, an array that may be written is of
+    another type, for which every kernel would be compiled once more.
+    """
+    array = np.frombuffer(b"" if buffer is None else buffer, dtype)
+    array.flags.writeable = False
+    return array
 
 
 class BatchTexts:

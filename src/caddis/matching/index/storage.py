@@ -7,24 +7,25 @@
     ids.arrow         the subscriptions' ids by link number
     concepts.arrow    the concepts that clauses call, if any do; needs_*.npy what they ask
 
-What can be shared with other saved matchers is in `mapped_files`.
+What other saved matchers share is in `caddis.files`.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Bools
+from caddis.arrays import Bools, offsets_of
 from caddis.errors import IndexFolderError
 from caddis.files import mapped, mapped_ids, read_numbers, write_array, write_ids, write_numbers
 from caddis.language import Column, Concept, MatchesText, TextPattern
 from caddis.matching.index.building import AccessIndex
 from caddis.matching.index.encoding import ColumnCoder
-from caddis.matching.index.needs import Needs
+from caddis.matching.index.packing import Needs
 from caddis.matching.kernels import IndexArrays
 
 FORMAT = 2
@@ -32,29 +33,34 @@ _CODER_ARRAYS = ("keys", "data", "slots")
 CONCEPTS = "concepts.arrow"
 _NEEDS_ARRAYS = ("of_clause", "link_starts", "links", "starts", "literals")
 
-Parts = tuple[AccessIndex, list[ColumnCoder], list[MatchesText], Bools, pa.Array, Needs | None]
+
+@dataclass(frozen=True, slots=True)
+class MatcherParts:
+    """What a matcher is made of; its arrays are read-only."""
+
+    index: AccessIndex
+    coders: list[ColumnCoder]
+    texts: list[MatchesText]
+    several: Bools
+    """By link: whether it has more than one clause; empty if none has."""
+    subscription_ids: pa.Array
+    """By link."""
+    needs: Needs | None
 
 
-def save(
-    folder: Path,
-    index: AccessIndex,
-    coders: list[ColumnCoder],
-    texts: list[MatchesText],
-    several: Bools,
-    ids: pa.Array,
-    needs: Needs | None,
-) -> None:
+def write_parts(folder: Path, parts: MatcherParts) -> None:
     """Write all parts of a matcher to a folder."""
+    index = parts.index
     folder.mkdir(parents=True, exist_ok=True)
     for name, array in index.arrays._asdict().items():
         write_array(folder, name, array)
-    write_array(folder, "several", several)
+    write_array(folder, "several", parts.several)
     write_array(folder, "patterns", index.patterns)
-    _save_coders(folder, coders)
-    _save_texts(folder, coders, texts)
-    if needs is not None:
-        _save_needs(folder, needs)
-    write_ids(folder, ids)
+    _write_coders(folder, parts.coders)
+    _write_texts(folder, parts.coders, parts.texts)
+    if parts.needs is not None:
+        _write_needs(folder, parts.needs)
+    write_ids(folder, parts.subscription_ids)
     numbers = {
         "most_codes": int(index.most_codes),
         "first_pattern": int(index.first_pattern),
@@ -63,7 +69,7 @@ def save(
     write_numbers(folder, FORMAT, numbers)
 
 
-def load(folder: Path) -> Parts:
+def read_parts(folder: Path) -> MatcherParts:
     """Map the parts of a matcher from a folder."""
     numbers = read_numbers(folder, FORMAT)
     try:
@@ -75,20 +81,20 @@ def load(folder: Path) -> Parts:
             numbers["first_pattern"],
             numbers["everything"],
         )
-        coders = _load_coders(folder)
-        return (
+        coders = _read_coders(folder)
+        return MatcherParts(
             index,
             coders,
-            _load_texts(folder, coders),
+            _read_texts(folder, coders),
             mapped(folder, "several"),
             mapped_ids(folder),
-            _load_needs(folder),
+            _read_needs(folder),
         )
     except (OSError, EOFError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
         raise IndexFolderError(f"{folder} is damaged: {problem}; compile it anew") from None
 
 
-def _save_coders(folder: Path, coders: list[ColumnCoder]) -> None:
+def _write_coders(folder: Path, coders: list[ColumnCoder]) -> None:
     fields = [
         pa.field(
             json.dumps(coder.column.path),
@@ -102,11 +108,10 @@ def _save_coders(folder: Path, coders: list[ColumnCoder]) -> None:
         arrays = [getattr(coder, name) for coder in coders]
         empty = np.zeros(0, {"keys": np.int64, "data": np.uint8, "slots": np.int32}[name])
         write_array(folder, f"coder_{name}", np.concatenate([empty, *arrays]))
-        ends = np.cumsum([0, *map(len, arrays)])
-        write_array(folder, f"coder_{name}_start", ends.astype(np.int64))
+        write_array(folder, f"coder_{name}_start", offsets_of(list(map(len, arrays))))
 
 
-def _load_coders(folder: Path) -> list[ColumnCoder]:
+def _read_coders(folder: Path) -> list[ColumnCoder]:
     schema = pa.ipc.read_schema(pa.py_buffer((folder / "columns.arrow").read_bytes()))
     arrays = {name: mapped(folder, f"coder_{name}") for name in _CODER_ARRAYS}
     starts = {name: mapped(folder, f"coder_{name}_start") for name in _CODER_ARRAYS}
@@ -123,13 +128,13 @@ def _column(path: list[str], type_: pa.DataType) -> Column:
     return Column(tuple(path), type_.value_type if repeated else type_, repeated)
 
 
-def _save_texts(folder: Path, coders: list[ColumnCoder], texts: list[MatchesText]) -> None:
+def _write_texts(folder: Path, coders: list[ColumnCoder], texts: list[MatchesText]) -> None:
     places = {coder.column: at for at, coder in enumerate(coders)}
     rows = [[places[t.column], t.pattern.regex, t.pattern.fold, t.negated] for t in texts]
     (folder / "texts.json").write_text(json.dumps(rows))
 
 
-def _load_texts(folder: Path, coders: list[ColumnCoder]) -> list[MatchesText]:
+def _read_texts(folder: Path, coders: list[ColumnCoder]) -> list[MatchesText]:
     rows = json.loads((folder / "texts.json").read_text())
     return [
         MatchesText(coders[place].column, TextPattern(regex, fold), negated)
@@ -137,17 +142,17 @@ def _load_texts(folder: Path, coders: list[ColumnCoder]) -> list[MatchesText]:
     ]
 
 
-def _save_needs(folder: Path, needs: Needs) -> None:
+def _write_needs(folder: Path, needs: Needs) -> None:
     fields = [
         pa.field(json.dumps([concept.name, *concept.column.path]), concept.column.whole_type)
         for concept in needs.concepts
     ]
     (folder / CONCEPTS).write_bytes(pa.schema(fields).serialize().to_pybytes())
-    for name in _NEEDS_ARRAYS:
-        write_array(folder, f"needs_{name}", getattr(needs, name))
+    for name, array in zip(_NEEDS_ARRAYS, needs.arrays, strict=True):
+        write_array(folder, f"needs_{name}", array)
 
 
-def _load_needs(folder: Path) -> Needs | None:
+def _read_needs(folder: Path) -> Needs | None:
     if not (folder / CONCEPTS).exists():
         return None
     schema = pa.ipc.read_schema(pa.py_buffer((folder / CONCEPTS).read_bytes()))

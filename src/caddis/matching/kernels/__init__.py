@@ -1,4 +1,9 @@
-"""TODO."""
+"""The loops of matching, compiled by numba.
+
+`layout` draws the arrays that they share. `posting` fills an index, `encoding` turns Arrow buffers
+into codes, `candidates` brings rows and clauses together, and `deciding` sorts rows by code and
+tests what an index entry has no room for. Each kernel has a twin in plain Python in the tests.
+"""
 
 from caddis.matching.kernels.candidates import match_batch
 from caddis.matching.kernels.deciding import in_row_order

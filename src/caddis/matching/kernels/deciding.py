@@ -1,9 +1,8 @@
-"""The rows of a batch by their codes: which rows carry which token.
+"""The rows of a batch by their codes, and from (row, entry) pairs to matches.
 
 A column is radix-sorted once a batch; the rows of a token, or of a dyadic interval of codes, are
-then one stretch of the result.
-
-From (row, entry) to matches: the predicates that an entry has no room for, and their order.
+then one stretch of the result. `decide` tests the predicates that an entry has no room for, and
+`in_row_order` sorts what is left by row.
 """
 
 from __future__ import annotations
