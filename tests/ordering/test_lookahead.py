@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from caddis.lab.workloads.instances import random_instance
 from caddis.ordering.certificate.instance import Instance
-from caddis.ordering.kernels.either import lookahead_either
 from caddis.ordering.kernels.layout import MOST_ASKED, NONE
 from caddis.ordering.kernels.lookahead import lookahead
+from caddis.ordering.kernels.rollout import lookahead_either
 from tests.ordering.twins import an_instance, fares, first_row, graphs_of, models_of, outcomes_of
 
 SEEDS = st.integers(0, 2**32 - 1)

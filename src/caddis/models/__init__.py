@@ -5,16 +5,14 @@ an ONNX file; `efficientnet_lite` comes with ImageNet's classes. A `Catalogue` s
 answers what, an `Asker` asks it, and `Statistics` learns from what was counted.
 """
 
-from caddis.models.asking import AnswerCache, Asked, Asker, ModelFailed, Problem
-from caddis.models.batches import plain
+from caddis.models.asking import AnswerCache, Asked, Asker, ModelFailed, Problem, plain
 from caddis.models.catalogue import Assignment, Catalogue, PassedOver, Reading
 from caddis.models.efficientnet import efficientnet_lite, imagenet_classes, imagenet_concepts
 from caddis.models.functions import FunctionModel, concept
 from caddis.models.model import NO, UNASKED, UNKNOWN, YES, Answers, Marks, Model, Unreadable
 from caddis.models.onnx import OnnxImages, OnnxTexts
 from caddis.models.pictures import decode, needs_pillow
-from caddis.models.statistics import Statistics
-from caddis.models.tally import Tally
+from caddis.models.statistics import Statistics, Tally
 
 __all__ = [
     "NO",

@@ -1,30 +1,18 @@
-"""The values of one call to a model, each once.
+"""Asks a model about some values, as cheaply as can be.
+
+Nulls are unknown without asking. Equal values run once, and values that the cache knows do not run
+at all. The rest runs in one call; if that raises, one by one, so that a value on which the model
+fails spoils no other. A value that gets no answer is reported as a problem, never dropped in
+silence.
 
     row ──value_of──▶ value ──▶ first row, digest, marks, trouble
 
-A null row has no value. A value has marks once it is answered, or a trouble, or is still to be run;
-what it gets is in the end every row's that holds it.
-
-Answers that need not be paid for twice.
-
-They are kept by what a value is, not by where it was found, and under the version of the model that
-gave them. Memory is bounded; what was not asked for longest leaves first.
-
-Asks a model about some values, as cheaply as can be.
-
-Nulls are unknown without asking. Equal values run once, and those that the cache knows not at all.
-What is left runs in one call; if that goes wrong, one by one, so that a value on which the model
-fails spoils no other. A value that gets no answer is told as a problem, never passed by in silence.
+Answers are cached by what a value is, not by where it was found, and under the version of the model
+that gave them. The cache is bounded; what was not asked for longest leaves first.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-import numpy as np
-import pyarrow as pa
-from caddis.models.model import UNKNOWN, Answers, Marks, Model, Unreadable
 import hashlib
 import sys
 from collections import OrderedDict
@@ -32,12 +20,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Literal
+
 import numpy as np
 import pyarrow as pa
+
 from caddis.models.catalogue import Reading
 from caddis.models.model import UNKNOWN, YES, Answers, Marks, Model, Unreadable
-from caddis.models.tally import Tally
-
+from caddis.models.statistics import Tally
 
 NOTHING = -1
 """In place of a value: the row is null."""

@@ -1,29 +1,26 @@
-"""What was counted while a model ran: tallies add up over batches and workers.
+"""What models were seen to cost, and how often concepts were seen to be true.
 
-Means of observations that fade.
-
-Each observation counts 1 and makes all before it fade a little, so that what was seen a half-life
-ago counts half. A guess stands at the beginning, as if it had been seen a few times.
-
-What models were seen to cost, and how often concepts were seen to be true.
-
-It starts from the models' own guesses, learns from tallies, and forgets, so that it follows events
-that change. All is kept by model, version and column: a model that was changed starts anew.
+A `Tally` counts what happened while a model ran; tallies add up over batches and workers.
+`Statistics` starts from the models' own guesses, learns from tallies, and forgets, so that it
+follows events that change: each observation counts 1 and makes all before it fade a little, so that
+what was seen a half-life ago counts half. A guess counts as if it had been seen a few times. All is
+kept by model, version and column: a model that was changed starts anew.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TypedDict
-import numpy as np
-from caddis.arrays import Int64s
 import json
 import math
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+
+from caddis.arrays import Int64s
 from caddis.errors import ModelError
 from caddis.models.catalogue import Reading
 from caddis.models.model import DEFAULT_SELECTIVITY

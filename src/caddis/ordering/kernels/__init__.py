@@ -13,7 +13,6 @@ from caddis.ordering.kernels.choice import (
     settle_events,
     tell,
 )
-from caddis.ordering.kernels.graph import copy_literals, group_pairs, share_links, weigh
 from caddis.ordering.kernels.layout import (
     MEMO,
     NONE,
@@ -24,6 +23,7 @@ from caddis.ordering.kernels.layout import (
     MemoArrays,
     PlanArrays,
 )
+from caddis.ordering.kernels.residual import copy_literals, group_pairs, share_links, weigh
 
 __all__ = [
     "EMEC",

@@ -13,7 +13,6 @@ from numba import njit
 
 from caddis.arrays import Bools, Int32s
 from caddis.models import UNASKED, Marks
-from caddis.ordering.kernels.either import lookahead_either
 from caddis.ordering.kernels.exact import solved
 from caddis.ordering.kernels.layout import MEMO, NONE, Clauses, GraphArrays, MemoArrays, PlanArrays
 from caddis.ordering.kernels.lookahead import lookahead
@@ -25,7 +24,7 @@ from caddis.ordering.kernels.prices import (
     unit_price,
 )
 from caddis.ordering.kernels.residual import settle
-from caddis.ordering.kernels.rollout import MOST_CLAUSES, better, compact
+from caddis.ordering.kernels.rollout import MOST_CLAUSES, better, compact, lookahead_either
 
 RUN_ALL, PER_SUBSCRIPTION, PRANK, UNIT_PRICE, EMEC, LOOKAHEAD, FORESIGHT, ROLLOUT = range(8)
 """The policies, as the kernels know them."""

@@ -1,29 +1,24 @@
-"""From candidate pairs to residual graphs: loops of `graph`.
-
-The pairs of one event that have the same need become one open clause. Tables by need and by link
-are stamped with the event, so that nothing has to be cleared between events.
-
-The residual graph of one event: what is still undecided.
+"""The residual graph of one event: built from candidate pairs, settled by answers.
 
 Clauses point at the literals that they still need; links point at their clauses. A false answer
 kills every clause that needed it; a true one thins them; a clause with nothing left satisfies its
 links, and clauses that lead nowhere else leave with them. Clauses that have come to need the same
 become one, with the others as its twins. A policy only ever asks this graph what an answer would
 settle.
+
+Building a graph, the pairs of one event that have the same need become one open clause. Tables by
+need and by link are stamped with the event, so that nothing has to be cleared between events.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from caddis.arrays import Bools, Int32s, Int64s
+
+from caddis.arrays import Bools, Floats, Int32s, Int64s
 from caddis.matching.index import NOTHING
-import numpy as np
-from numba import njit
-from caddis.arrays import Floats, Int32s
 from caddis.models import NO, UNASKED, YES, Marks
 from caddis.ordering.kernels.layout import DROPPED, REFUSED, SATISFIED, Clauses
-
 
 DECIDED, IGNORED = -1, -2
 """In place of an open clause: the pair is a match already; it leads nowhere."""

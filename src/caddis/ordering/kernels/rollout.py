@@ -1,37 +1,33 @@
-"""A graph of one part to try answers on, and what it is expected to cost to follow a policy in it.
+"""A copy of one part to try answers on, and two ways to use it.
 
-A part is copied into a stack, a row a depth; each outcome of a model settles the next row. The
-rollout compares the lookahead with the unit price: only where they choose differently, and only
-within a budget of steps, as following a policy to the end takes up to 2^concepts of them. Where the
-budget is not enough the lookahead's choice stands, which is the better on average.
+A part is copied into a stack, a row a depth; each outcome of a model settles the next row.
 
-The lookahead where links have several clauses, any of which will do.
+The *rollout* follows the lookahead and the unit price to the end and takes the better: only where
+they choose differently, and only within a budget of steps, as following a policy to the end takes
+up to 2^concepts of them. Where the budget is not enough the lookahead's choice stands, which is the
+better on average.
 
-A clause whose links are all satisfied by others is never evaluated. So each clause has a gate: how
-likely one of its links still waits when its turn comes, if the clauses of a link are tried one
-after another, those that promise most for their cost first. A clause with a link of its own has a
-gate of 1. Otherwise all is as in `lookahead_kernels`: reach, need, and the value of a state; only
-that the value is worked out anew for every answer, which is affordable for some dozens of clauses.
+`lookahead_either` is the lookahead where links have several clauses, any of which will do. A clause
+whose links are all satisfied by others is never evaluated, so each clause has a *gate*: how likely
+one of its links still waits when its turn comes, if the clauses of a link are tried one after
+another, those that promise most for their cost first. A clause with a link of its own has a gate of
+1. Reach, need and the value of a state are those of `lookahead`; only that the value is worked out
+anew for every answer, which is affordable for some dozens of clauses.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+
 from caddis.arrays import Bools, Floats, Int32s, Int64s
 from caddis.models import NO, UNASKED, YES, Marks
-from caddis.ordering.kernels.layout import MOST_ASKED, Clauses, PlanArrays
+from caddis.ordering.kernels.layout import MOST_ASKED, NONE, Clauses, PlanArrays
 from caddis.ordering.kernels.lookahead import lookahead
 from caddis.ordering.kernels.prices import unit_price
-from caddis.ordering.kernels.residual import settle
-import numpy as np
-from numba import njit
-from caddis.arrays import Floats, Int32s, Int64s
-from caddis.models import UNASKED
-from caddis.ordering.kernels.layout import MOST_ASKED, NONE, PlanArrays
-from caddis.ordering.kernels.residual import thin_chance
-
+from caddis.ordering.kernels.residual import settle, thin_chance
 
 FIRST: int = np.int64(0)  # type: ignore[assignment]
 """The first depth, and the first clause of a row."""
