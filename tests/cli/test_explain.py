@@ -76,7 +76,7 @@ def test_a_store_knows_its_columns(caddis, market):
         (["nowhere.csv"], "nowhere.csv: there is no such file or folder"),
         (["wishes.jsonl"], "which columns do the events have?"),
         (["wishes.jsonl", "--events", "nowhere.csv"], "nowhere.csv: there is no such file"),
-        (["wishes.jsonl", "--schema", "city STRIN"], "--schema cannot be read near 'STRIN'"),
+        (["wishes.jsonl", "--schema", "city STRIN"], "the schema cannot be read near 'STRIN'"),
         (["wishes.jsonl", "--schema", SCHEMA, "--timezone", "Mars"], "no time zone 'Mars'"),
     ],
 )

@@ -87,7 +87,7 @@ def test_what_is_wrong_with_a_file_is_told(caddis, overlay, old, new, complaint)
 
 def test_an_empty_folder_needs_a_format(caddis, overlay):
     (overlay.parent / "offers" / "a.jsonl").unlink()
-    assert "say it with --format" in caddis("overlay", "show", overlay).stderr.lower()
+    assert "will have with --format" in caddis("overlay", "show", overlay).stderr.lower()
     assert caddis("overlay", "show", overlay, "--format", "csv").exit_code == 0
 
 

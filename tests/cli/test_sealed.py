@@ -156,7 +156,7 @@ def test_sealed_files_show_nothing_of_what_is_in_them(homes, seal, subscribe):
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_a_broker_can_use_sealed_subscriptions_of_any_format(caddis, homes, seal, subscribe, form):
-    from caddis.files.subscriptions import read_subscriptions
+    from caddis.files.tables import read_subscriptions
 
     assert seal().exit_code == subscribe(out=f"ann.{form}").exit_code == 0
     table = read_subscriptions(Path(f"ann.{form}"))

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from caddis.files import create_file, locked, replace_file
+from caddis.files import create_file, locked, new_file, replace_file
 from caddis.files.atomic import OWNER_ONLY
 
 
@@ -15,7 +15,7 @@ def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path):
     replace_file(path, "old")
     replace_file(path, b"new")
     assert path.read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["state.json"]
+    assert [one.name for one in tmp_path.iterdir()] == ["state.json"]
 
 
 def test_what_a_dead_writer_left_is_removed_by_the_next_write(tmp_path):
@@ -45,7 +45,7 @@ def test_an_existing_file_is_not_created_again(tmp_path):
     with pytest.raises(FileExistsError):
         create_file(tmp_path / "key", "second")
     assert (tmp_path / "key").read_text() == "first"
-    assert os.listdir(tmp_path) == ["key"]
+    assert [one.name for one in tmp_path.iterdir()] == ["key"]
 
 
 def test_a_mode_holds_whatever_the_umask_is(tmp_path):
@@ -68,7 +68,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         replace_file(path, "new")
     assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["state.json"]
+    assert [one.name for one in tmp_path.iterdir()] == ["state.json"]
 
 
 def test_a_lock_keeps_others_out_until_it_is_given_back(tmp_path):
@@ -87,3 +87,15 @@ def test_a_lock_keeps_others_out_until_it_is_given_back(tmp_path):
         assert not entered.wait(0.05)
     other.join(10)
     assert entered.is_set()
+
+
+def test_a_large_file_takes_its_name_when_it_is_whole(tmp_path):
+    path = tmp_path / "new" / "events.parquet"
+    with new_file(path) as unfinished:
+        unfinished.write_text("all of it")
+        assert not path.exists()
+    assert path.read_text() == "all of it"
+    with pytest.raises(FileNotFoundError), new_file(path) as unfinished:
+        unfinished.unlink(missing_ok=True)
+    assert path.read_text() == "all of it"
+    assert [one.name for one in path.parent.iterdir()] == ["events.parquet"]

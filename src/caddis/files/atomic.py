@@ -25,17 +25,34 @@ def replace_file(path: Path, content: bytes | str, *, mode: int | None = None) -
 
     A link stays a link: the file that it leads to is replaced.
 
-    mode: the file's permissions from its first moment on; otherwise as the umask has them.
+    mode: the file's permissions from its first moment on; by default those of the umask.
     """
     target = Path(os.path.realpath(path))
-    with _written_beside(target, content, mode) as beside:
+    with _beside(target) as beside:
+        _create(beside, content, mode)
         beside.replace(target)
 
 
 def create_file(path: Path, content: bytes | str, *, mode: int | None = None) -> None:
     """Put content into a new file; FileExistsError if there is one, which then stays as it is."""
-    with _written_beside(path, content, mode) as beside:
+    with _beside(path) as beside:
+        _create(beside, content, mode)
         os.link(beside, path)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A hidden name to write under; when all is written, the file replaces the one at `path`.
+
+    For what is too large to be handed over at once. Missing folders are made.
+    """
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _beside(target) as beside:
+        yield beside
+        with beside.open("rb") as written:
+            os.fsync(written.fileno())
+        beside.replace(target)
 
 
 @contextmanager
@@ -64,25 +81,25 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _written_beside(target: Path, content: bytes | str, mode: int | None) -> Iterator[Path]:
+def _beside(target: Path) -> Iterator[Path]:
+    """A name in the target's folder that no other writer has; what is left under it goes."""
     _remove_leftovers(target)
     beside = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}{UNFINISHED}")
     beside.unlink(missing_ok=True)
     try:
-        _create(beside, content.encode() if isinstance(content, str) else content, mode)
         yield beside
     finally:
         beside.unlink(missing_ok=True)
     sync_folder(target.parent)
 
 
-def _create(path: Path, content: bytes, mode: int | None) -> None:
+def _create(path: Path, content: bytes | str, mode: int | None) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     number = os.open(path, flags, 0o666 if mode is None else mode)
     with os.fdopen(number, "wb") as out:
         if mode is not None:
-            os.fchmod(number, mode)
-        out.write(content)
+            os.fchmod(number, mode)  # os.open lets the umask take rights away
+        out.write(content.encode() if isinstance(content, str) else content)
         out.flush()
         os.fsync(number)
 

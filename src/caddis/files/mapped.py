@@ -20,12 +20,12 @@ NUMBERS, IDS = "format.json", "ids.arrow"
 
 
 def write_numbers(folder: Path, format_: int | str, numbers: Mapping[str, Any]) -> None:
-    """The few numbers of a matcher, and the version of its layout."""
+    """Write the few numbers of a matcher, and the version of its layout."""
     (folder / NUMBERS).write_text(json.dumps({"format": format_, **numbers}))
 
 
 def read_numbers(folder: Path, format_: int | str) -> dict[str, Any]:
-    """What `write_numbers` wrote; IndexFolderError if it is of another format."""
+    """Read what `write_numbers` wrote; IndexFolderError if the layout is of another version."""
     try:
         numbers: dict[str, Any] = json.loads((folder / NUMBERS).read_text())
         found = numbers["format"]
@@ -39,20 +39,21 @@ def read_numbers(folder: Path, format_: int | str) -> dict[str, Any]:
 
 
 def write_array(folder: Path, name: str, array: Anys) -> None:
-    """An array, uncompressed."""
+    """Write an array, uncompressed, so that it can be mapped."""
     np.save(folder / f"{name}.npy", array)
 
 
 def mapped(folder: Path, name: str) -> Anys:
     """The array as a plain read-only view of the mapped file."""
     path = folder / f"{name}.npy"
+    # A map costs a page and a file handle: more than reading an array of a few bytes.
     array = np.load(path) if path.stat().st_size <= 256 else np.load(path, mmap_mode="r")
     array.flags.writeable = False
     return np.asarray(array)
 
 
 def write_ids(folder: Path, ids: pa.Array) -> None:
-    """The subscriptions' ids by link number."""
+    """Write the subscriptions' ids, in the order of their links."""
     table = pa.table({"subscription_id": ids})
     with (
         pa.OSFile(str(folder / IDS), "wb") as sink,
@@ -62,6 +63,6 @@ def write_ids(folder: Path, ids: pa.Array) -> None:
 
 
 def mapped_ids(folder: Path) -> pa.Array:
-    """What `write_ids` wrote."""
+    """Map what `write_ids` wrote."""
     with pa.memory_map(str(folder / IDS)) as source:
         return pa.ipc.open_file(source).read_all()["subscription_id"].combine_chunks()

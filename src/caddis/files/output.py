@@ -1,12 +1,12 @@
-"""The folder that matches are written to: all of them, or nothing.
+"""Where results go: folders that hold all of them, or do not exist.
 
-A batch writes into a hidden folder beside it, which takes the name when everything is there.
-What is replaced stays until then. Only a folder that holds nothing but output is ever replaced.
+A batch writes into a hidden folder beside its output, which takes the output's name when everything
+is there; until then what it replaces stays. Only a folder that holds nothing but output is ever
+replaced.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator
@@ -14,25 +14,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from caddis.errors import CaddisError
-from caddis.files.paths import data_files
+from caddis.files.formats import data_files
+from caddis.files.tables import write_lines
 
 INVALID = "_invalid.jsonl"
 CHECKPOINT = "_checkpoint"
 
 
 def check_free(out: Path, *, overwrite: bool, ours: Collection[str] = ()) -> None:
-    """Raise unless the folder can be written, or replaced as the user wished.
+    """Raise unless a folder of results can be written there.
 
-    ours: names of files that the verb writes, besides matches.
+    overwrite: whether the user allowed a folder of earlier results to be replaced.
+    ours: names of files, besides those of matches, that count as results.
     """
     if ":/" in str(out):
         raise CaddisError(f"{out}: the command writes to this machine's files")
+    _check_new(out, overwrite)
     if not out.exists():
         return
-    if not overwrite:
-        raise CaddisError(
-            f"{out} exists already; choose another --out, or replace it with --overwrite"
-        )
     if not out.is_dir() or any(
         not _is_output(entry.name) and entry.name not in ours for entry in out.iterdir()
     ):
@@ -40,9 +39,26 @@ def check_free(out: Path, *, overwrite: bool, ours: Collection[str] = ()) -> Non
         raise CaddisError(f"{out} holds other things than {kept}, so --overwrite leaves it alone")
 
 
+def check_free_file(out: Path, *, overwrite: bool) -> None:
+    """Raise unless a file can be written there.
+
+    overwrite: whether the user allowed a file to be replaced.
+    """
+    if out.is_dir():
+        raise CaddisError(f"{out} is a folder; --out names a file")
+    _check_new(out, overwrite)
+
+
+def _check_new(out: Path, overwrite: bool) -> None:
+    if out.exists() and not overwrite:
+        raise CaddisError(
+            f"{out} exists already; choose another --out, or replace it with --overwrite"
+        )
+
+
 @contextmanager
 def staging_folder(out: Path) -> Iterator[Path]:
-    """A name for the folder to write into; what is left of it is removed at the end."""
+    """The name of a hidden folder to write into; what is left there at the end is removed."""
     out.absolute().parent.mkdir(parents=True, exist_ok=True)
     staging = _beside(out, "writing")
     try:
@@ -52,7 +68,7 @@ def staging_folder(out: Path) -> Iterator[Path]:
 
 
 def publish(staging: Path, out: Path) -> None:
-    """Give the written folder its name; what had the name before is removed."""
+    """Give the written folder its name, and remove the folder that had it before."""
     if out.exists():
         old = _beside(out, "replaced")
         out.rename(old)
@@ -63,16 +79,17 @@ def publish(staging: Path, out: Path) -> None:
 
 
 def write_invalid(folder: Path, errors: Iterable[tuple[object, str]]) -> None:
-    """List the subscriptions that could not be used, a JSON object a line."""
+    """List the subscriptions that could not be used, a JSON object a line.
+
+    errors: ids of subscriptions, and what is wrong with each.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / INVALID).open("w") as lines:
-        for subscription_id, error in errors:
-            one = {"subscription_id": subscription_id, "error": error}
-            lines.write(json.dumps(one, ensure_ascii=False) + "\n")
+    rows = ({"subscription_id": one, "error": error} for one, error in errors)
+    write_lines(folder / INVALID, rows)
 
 
 def forget_checkpoint(checkpoint: Path) -> None:
-    """Remove how far a stream was, and nothing that is not that."""
+    """Remove the checkpoint of a stream; a folder that holds anything else is refused."""
     if not checkpoint.exists():
         return
     strangers = [entry.name for entry in checkpoint.iterdir() if not _is_checkpoint(entry.name)]

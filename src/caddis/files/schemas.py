@@ -1,21 +1,109 @@
-"""The events' columns without Spark: from a file, or from a schema as Spark's DDL writes it.
+"""The events' columns without Spark: as a user writes them, or as a file has them.
 
-Types are those that Spark would give: what Arrow guesses from a text file is turned into Spark's
-guess, and what Spark's files cannot hold into what Spark reads instead. Only the first rows of a
-text file are looked at.
+A user writes DDL, 'city STRING, price DECIMAL(10,2), tags ARRAY<STRING>', in Spark SQL's words;
+sqlglot reads it, so neither Java nor a session is needed. For a file, types are those that Spark
+would give: what Arrow guesses from a text file is turned into Spark's guess, and what Spark cannot
+hold into what Spark reads instead. Only the first rows of a text file are looked at.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from caddis.errors import EventError
-from caddis.files.paths import FileFormat, data_files
+from caddis.files.formats import FileFormat, data_files
+
+EXAMPLE = "event_id BIGINT, city STRING, price DECIMAL(10,2), tags ARRAY<STRING>"
+
+_SCALARS = {
+    "BOOLEAN": pa.bool_(),
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INT": pa.int32(),
+    "BIGINT": pa.int64(),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "TEXT": pa.string(),
+    "VARCHAR": pa.string(),
+    "CHAR": pa.string(),
+    "BINARY": pa.binary(),
+    "DATE": pa.date32(),
+    "TIMESTAMPNTZ": pa.timestamp("us"),
+}
+_INSTANTS = ("TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ")
+
+
+def parse_schema(text: str, timezone: str = "UTC") -> pa.Schema:
+    """The Arrow schema of columns that are written as DDL.
+
+    >>> parse_schema("city STRING, at STRUCT<lat: DOUBLE, lon: DOUBLE>").names
+    ['city', 'at']
+    """
+    columns = _columns(text)
+    fields = [pa.field(column.name, _type(_kind(column), timezone)) for column in columns]
+    names = [field.name.lower() for field in fields]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise EventError(f"the schema names the column {twice!r} twice")
+    return pa.schema(fields)
+
+
+def _columns(text: str) -> list[exp.Expression]:
+    try:
+        table = sqlglot.parse_one(f"CREATE TABLE events ({text})", dialect="spark")
+    except SqlglotError as error:
+        raise _unreadable(text, _near(error)) from None
+    schema = table.this
+    more = table.args.get("expression") is not None
+    if more or not isinstance(schema, exp.Schema) or not schema.expressions:
+        raise _unreadable(text)
+    return list(schema.expressions)
+
+
+def _kind(column: exp.Expression) -> exp.DataType:
+    kind = column.args.get("kind")
+    if not isinstance(kind, exp.DataType):
+        raise _unreadable(column.sql(dialect="spark"))
+    return kind
+
+
+def _type(kind: exp.DataType, timezone: str) -> pa.DataType:
+    word = kind.this.value if isinstance(kind.this, exp.DataType.Type) else ""
+    if word in _SCALARS:
+        return _SCALARS[word]
+    if word in _INSTANTS:
+        return pa.timestamp("us", timezone)
+    if word == "DECIMAL":
+        digits = [int(one.name) for one in kind.expressions]
+        return pa.decimal128(*(digits or [10]), *([0] if len(digits) < 2 else []))
+    if word == "ARRAY" and kind.expressions:
+        return pa.list_(_type(kind.expressions[0], timezone))
+    if word == "STRUCT":
+        return pa.struct([(one.name, _type(_kind(one), timezone)) for one in kind.expressions])
+    raise EventError(f"the schema has a type that is not supported: {kind.sql(dialect='spark')}")
+
+
+def _near(error: SqlglotError) -> str:
+    words = [str(one.get("highlight") or "") for one in getattr(error, "errors", [])]
+    return next((word for word in words if re.search(r"\w", word)), "")
+
+
+def _unreadable(text: str, near: str = "") -> EventError:
+    place = f" near {near!r}" if near else ""
+    return EventError(
+        f"the schema cannot be read{place}: {text!r}; it should look like {EXAMPLE!r}"
+    )
+
 
 FIRST_BYTES = 16 << 20
+"""How much of a text file is looked at; also what Arrow parses at a time."""
 
 _WIDER = {
     pa.uint8(): pa.int16(),
@@ -31,7 +119,7 @@ _WIDER = {
 
 
 def schema_of(path: Path, format_: FileFormat, timezone: str) -> pa.Schema:
-    """The columns of a file, or of the first file in a folder."""
+    """The columns that Spark would find in a file, or in the first file of a folder."""
     files = data_files(path)
     if not files:
         raise EventError(f"{path} is empty, so its columns are unknown; give them with --schema")
@@ -76,7 +164,7 @@ def _of_json_lines(file: Path) -> pa.Schema:
 
 
 def times_as_texts(type_: pa.DataType) -> pa.DataType:
-    """The type, but strings in place of dates and times."""
+    """The type, with strings in place of dates and times."""
     if pa.types.is_temporal(type_):
         return pa.string()
     if pa.types.is_list(type_):
@@ -87,7 +175,7 @@ def times_as_texts(type_: pa.DataType) -> pa.DataType:
 
 
 def _of_csv(file: Path) -> pa.Schema:
-    """Spark takes integers for INT where they fit, and times for TIMESTAMP."""
+    """Spark reads integers as INT where they fit, and times as TIMESTAMP."""
     from pyarrow import csv
 
     with csv.open_csv(file, csv.ReadOptions(block_size=FIRST_BYTES)) as reader:

@@ -8,8 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from caddis.errors import EventError
-from caddis.files.ddl import parse_schema
-from caddis.files.schemas import schema_of
+from caddis.files.schemas import parse_schema, schema_of
 
 
 @pytest.mark.parametrize(

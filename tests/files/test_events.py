@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from caddis.errors import EventError
-from caddis.files.ddl import parse_schema
-from caddis.files.samples import event_batches, first_events
+from caddis.files.events import event_batches, first_events
+from caddis.files.schemas import parse_schema
 
 SCHEMA = parse_schema(
     "event_id BIGINT, at TIMESTAMP, day DATE, price DECIMAL(6,2), tags ARRAY<STRING>, lost INT",

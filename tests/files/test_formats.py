@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from caddis.errors import CaddisError, EventError
-from caddis.files.json_lines import first_bad_line, naming_bad_lines
+from caddis.files.events import first_bad_line, naming_bad_lines
+from caddis.files.formats import existing, format_of, named_format
 from caddis.files.output import check_free, forget_checkpoint, publish, staging_folder
-from caddis.files.paths import existing, format_of, named_format
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,20 @@
-"""The events of a file or folder, read without Spark into the columns that it would find."""
+"""The events of a file or folder, read without Spark into the columns that Spark would find.
+
+Spark's own readers say that some line is not JSON, but not which: `naming_bad_lines` does.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from caddis.errors import EventError
-from caddis.files.paths import FileFormat, data_files
+from caddis.files.formats import COMPRESSED, FileFormat, data_files
 from caddis.files.schemas import FIRST_BYTES, times_as_texts
 
 ROWS_AT_A_TIME = 16_384
@@ -18,13 +23,13 @@ ROWS_AT_A_TIME = 16_384
 def first_events(
     path: Path, format_: FileFormat, schema: pa.Schema, timezone: str, count: int
 ) -> pa.RecordBatch:
-    """At most `count` events; a column that a file lacks is null."""
-    found = schema.empty_table()
+    """The first `count` events, or all if there are fewer; a column that a file lacks is null."""
+    events = schema.empty_table()
     for batch in event_batches(path, format_, schema, timezone, rows=count or 1):
-        found = pa.concat_tables([found, pa.Table.from_batches([batch])]).slice(0, count)
-        if len(found) == count:
+        events = pa.concat_tables([events, pa.Table.from_batches([batch])]).slice(0, count)
+        if len(events) == count:
             break
-    columns = [column.combine_chunks() for column in found.columns]
+    columns = [column.combine_chunks() for column in events.columns]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -44,8 +49,8 @@ def event_batches(
                 table = _fitted(pa.Table.from_batches([batch]), schema, timezone)
                 yield from table.combine_chunks().to_batches(max_chunksize=rows)
         except pa.ArrowException as error:
-            said = str(error).partition("\n")[0]
-            raise EventError(f"{file}: its events do not fit their columns: {said}") from error
+            reason = str(error).partition("\n")[0]
+            raise EventError(f"{file}: its events do not fit their columns: {reason}") from error
 
 
 def _parquet(file: Path, _: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
@@ -56,12 +61,13 @@ def _parquet(file: Path, _: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
 
 
 def _json_lines(file: Path, schema: pa.Schema, _: int) -> Iterator[pa.RecordBatch]:
-    """Times are taken as texts: Arrow would not read all that Spark reads."""
-    from pyarrow import json
+    """Times are read as texts first: Arrow does not parse all that Spark does."""
+    from pyarrow import json as arrow_json
 
     texts = pa.schema([field.with_type(times_as_texts(field.type)) for field in schema])
-    parsing = json.ParseOptions(explicit_schema=texts, unexpected_field_behavior="ignore")
-    with json.open_json(file, json.ReadOptions(block_size=FIRST_BYTES), parsing) as reader:
+    parsing = arrow_json.ParseOptions(explicit_schema=texts, unexpected_field_behavior="ignore")
+    reading = arrow_json.ReadOptions(block_size=FIRST_BYTES)
+    with arrow_json.open_json(file, reading, parsing) as reader:
         yield from reader
 
 
@@ -95,3 +101,29 @@ def _cast(values: pa.ChunkedArray, type_: pa.DataType, timezone: str) -> pa.Chun
             return values.cast(type_)
         return pc.assume_timezone(local, timezone).cast(type_)
     return values.cast(type_)
+
+
+@contextmanager
+def naming_bad_lines(path: Path, format_: FileFormat) -> Iterator[None]:
+    """If reading the events fails because a line is not JSON, name the file and the line."""
+    try:
+        yield
+    except EventError as error:
+        bad = first_bad_line(path) if format_ == "jsonl" else None
+        if bad is None:
+            raise
+        raise EventError(bad) from error
+
+
+def first_bad_line(path: Path) -> str | None:
+    """What is wrong with the first line that is not JSON, or None if all lines are."""
+    for file in data_files(path):
+        if file.suffix in COMPRESSED:
+            continue
+        with file.open(errors="replace") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    json.loads(line.strip() or "null")
+                except json.JSONDecodeError as error:
+                    return f"{file}, line {number} is not JSON: {error.msg}, column {error.colno}"
+    return None

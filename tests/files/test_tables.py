@@ -9,8 +9,8 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
-from caddis.errors import SubscriptionTableError
-from caddis.files.subscriptions import read_subscriptions
+from caddis.errors import CaddisError, EventError, SubscriptionTableError
+from caddis.files.tables import read_columns, read_subscriptions, write_table
 from caddis.spark.store.store import open_store
 
 WHERES = ["city = 'Galway'", 'title = "a ""quoted"" one"', "price < 2\nAND price > 1"]
@@ -86,7 +86,7 @@ def test_what_is_not_of_its_format_is_named(tmp_path):
 
 def test_a_where_that_is_no_text_is_refused(tmp_path):
     pq.write_table(pa.table({"subscription_id": [1], "where": [[1]]}), tmp_path / "s.parquet")
-    with pytest.raises(SubscriptionTableError, match="where texts are needed"):
+    with pytest.raises(SubscriptionTableError, match="where texts or whole numbers are needed"):
         read_subscriptions(tmp_path / "s.parquet")
 
 
@@ -98,3 +98,27 @@ def test_ids_that_are_numbers_in_one_file_and_texts_in_another_are_texts(tmp_pat
     for name, owner in (("ann.csv", "001"), ("bo.csv", "2")):
         (tmp_path / name).write_text(f"subscription_id,where\n{owner},price < 2\n")
     assert read_subscriptions(tmp_path)["subscription_id"].to_pylist() == ["001", "2"]
+
+
+@pytest.mark.parametrize("name", ["s.parquet", "s.csv", "s.jsonl"])
+def test_what_is_written_is_read_again(tmp_path, name):
+    table = pa.table({"event_id": ["007", "x"], "subscription_id": [1, 2]})
+    write_table(table, tmp_path / "new" / name)
+    format_ = name.partition(".")[2]
+    columns = ("event_id", "subscription_id")
+    again = read_columns([tmp_path / "new" / name], format_, columns, EventError)
+    assert again == table
+
+
+def test_json_lines_hold_bytes_as_base64(tmp_path):
+    write_table(pa.table({"seal": [b"\x00\xff"]}), tmp_path / "s.jsonl")
+    assert (tmp_path / "s.jsonl").read_text() == '{"seal": "AP8="}\n'
+
+
+def test_what_a_format_cannot_hold_is_refused_and_nothing_is_written(tmp_path):
+    table = pa.table({"tags": [["sea"]]})
+    with pytest.raises(CaddisError, match="a CSV file cannot hold the column 'tags'"):
+        write_table(table, tmp_path / "s.csv")
+    with pytest.raises(CaddisError, match="the name does not tell the format"):
+        write_table(table, tmp_path / "s.txt")
+    assert list(tmp_path.iterdir()) == []

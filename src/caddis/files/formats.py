@@ -1,4 +1,4 @@
-"""What a path holds, told by its name or by the names of the files in it.
+"""Which files a path holds, and their format, as their names tell it.
 
 Names that begin with a dot or an underscore are not data, here as in Spark.
 """
@@ -28,7 +28,7 @@ Wrong = Callable[[str], CaddisError]
 
 
 def existing(path: Path, wrong: Wrong) -> Path:
-    """The path, if there is something on this machine's file system."""
+    """The path itself, if a file or folder is there; otherwise an error of the kind `wrong`."""
     if ":/" in str(path):
         raise wrong(
             f"{path}: the command reads this machine's files; for others call caddis.match() "
@@ -48,7 +48,7 @@ def data_files(path: Path) -> list[Path]:
 
 
 def named_format(path: Path) -> FileFormat | None:
-    """The format that a name tells, if it tells one.
+    """The format that a file's name tells, if it tells one.
 
     >>> named_format(Path("offers.jsonl.gz"))
     'jsonl'
@@ -60,7 +60,8 @@ def named_format(path: Path) -> FileFormat | None:
 def format_of(path: Path, wrong: Wrong, *, option: str | None = "--format") -> FileFormat:
     """The one format of a file or of all files in a folder.
 
-    option: by which the format could be said, if there is such a one.
+    wrong: the kind of error that is raised if there is no such format.
+    option: the command's option that names the format, if it has one.
     """
     formats = {named_format(file) for file in data_files(path)}
     known = {format_ for format_ in formats if format_ is not None}
@@ -69,9 +70,9 @@ def format_of(path: Path, wrong: Wrong, *, option: str | None = "--format") -> F
     if len(known) > 1:
         raise wrong(f"{path} holds files of several formats: {', '.join(sorted(known))}")
     if not formats:
-        hint = f"; which format will its files have? Say it with {option}" if option else ""
+        hint = f"; name the format that its files will have with {option}" if option else ""
         raise wrong(f"{path} is empty{hint}")
-    hint = f"; say it with {option}" if option else ""
+    hint = f"; name it with {option}" if option else ""
     raise wrong(f"{path}: the name does not tell the format ({', '.join(SUFFIXES)}){hint}")
 
 

@@ -1,0 +1,66 @@
+from .atomic import create_file, locked, new_file, replace_file, sync_folder
+from .events import event_batches, first_events, naming_bad_lines
+from .formats import FileFormat, data_files, existing, format_of, is_store, named_format
+from .mapped import (
+    NUMBERS,
+    mapped,
+    mapped_ids,
+    read_numbers,
+    write_array,
+    write_ids,
+    write_numbers,
+)
+from .output import (
+    CHECKPOINT,
+    INVALID,
+    check_free,
+    check_free_file,
+    file_count,
+    forget_checkpoint,
+    publish,
+    staging_folder,
+    write_invalid,
+)
+from .schemas import EXAMPLE, parse_schema, schema_of
+from .tables import format_to_write, read_columns, read_subscriptions, write_lines, write_table
+
+__all__ = [
+    "CHECKPOINT",
+    "EXAMPLE",
+    "INVALID",
+    "NUMBERS",
+    "FileFormat",
+    "check_free",
+    "check_free_file",
+    "create_file",
+    "data_files",
+    "event_batches",
+    "existing",
+    "file_count",
+    "first_events",
+    "forget_checkpoint",
+    "format_of",
+    "format_to_write",
+    "is_store",
+    "locked",
+    "mapped",
+    "mapped_ids",
+    "named_format",
+    "naming_bad_lines",
+    "new_file",
+    "parse_schema",
+    "publish",
+    "read_columns",
+    "read_numbers",
+    "read_subscriptions",
+    "replace_file",
+    "schema_of",
+    "staging_folder",
+    "sync_folder",
+    "write_array",
+    "write_ids",
+    "write_invalid",
+    "write_lines",
+    "write_numbers",
+    "write_table",
+]
