@@ -23,11 +23,12 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from caddis.errors import OverlayError
+from caddis.files import text_of
 from caddis.lab.figures import Record, Row, print_table, records
 from caddis.lab.simulators import RoutingTables, Simulation, simulate, subscribe_all
 from caddis.lab.workloads import Workload, draw_workload, paper_workload
-from caddis.overlay import FORWARDINGS, Forwarding, Sharing, Topology
-from caddis.overlay.topology import read_round_trips
+from caddis.overlay import FORWARDINGS, Forwarding, Sharing, Topology, parse_round_trips
 
 PARTS = ("policies", "load", "speed", "many")
 BASELINES = ("air", "emec")
@@ -44,7 +45,7 @@ def patient(patience_ms: float) -> Forwarding:
 
 
 def trees(files: list[Path], count: int) -> Iterator[Topology]:
-    matrices = [read_round_trips(path) for path in files]
+    matrices = [parse_round_trips(text_of(path, OverlayError), str(path)) for path in files]
     for seed in range(count):
         if matrices:
             yield Topology.from_round_trips(matrices[seed % len(matrices)], BROKERS, seed=seed)

@@ -67,7 +67,7 @@ def test_the_tree_for_a_program(caddis, overlay):
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ("policy: air", "policy: frontier", "There is: air, mec, emec, ail"),
+        ("policy: air", "policy: frontier", "There are: air, ail, mec, emec"),
         ("price INT", "price INTT", "the schema"),
         ("event_id BIGINT, ", "", "no column 'event_id' for the events' key"),
         ("price < 9", "prize < 9", "what broker 'galway' advertises cannot be used: unknown"),

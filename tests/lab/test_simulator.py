@@ -16,12 +16,12 @@ from caddis.lab.simulators.overlay import Crash, _along, simulate
 from caddis.lab.simulators.overlay_report import Simulation, size_of
 from caddis.lab.workloads.instances import Subscription, Workload, parsed, where_of
 from caddis.ordering.certificate.instance import Instance
-from caddis.overlay.broker import Broker
+from caddis.overlay.event_broker import EventBroker
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding
 from caddis.overlay.messages import Event, Learnt, Message, Publish
 from caddis.overlay.topology.tree import Topology
 from tests.lab.overlays import drawn_topology, drawn_workload
-from tests.overlay.adrift import patient
+from tests.overlay.shuffled import patient
 
 POLICIES: list[Forwarding] = [*FORWARDINGS.values(), patient(np.inf, 0, 0), patient(0), patient(20)]
 HARDY = [one for one in POLICIES if one.sharing is None or np.isfinite(one.sharing.patience_ms)]
@@ -38,16 +38,16 @@ def drawn(seed: int, events: int = 4) -> tuple[Topology, Workload]:
 
 
 @pytest.fixture
-def brokers(monkeypatch: pytest.MonkeyPatch) -> list[Broker]:
+def brokers(monkeypatch: pytest.MonkeyPatch) -> list[EventBroker]:
     """Every broker that a simulation makes."""
-    made: list[Broker] = []
+    made: list[EventBroker] = []
 
-    class Noted(Broker):
+    class Noted(EventBroker):
         def __init__(self, *args: Any, **named: Any) -> None:
             super().__init__(*args, **named)
             made.append(self)
 
-    monkeypatch.setattr(simulator, "Broker", Noted)
+    monkeypatch.setattr(simulator, "EventBroker", Noted)
     return made
 
 
@@ -161,7 +161,7 @@ def test_links_deliver_in_the_order_of_sending(monkeypatch):
     """Whatever is lost on the way and sent again."""
     sent: dict[tuple[str, str], list[Message]] = {}
     got: dict[tuple[str, str], list[Message]] = {}
-    travel, handle = simulator._World._travel, Broker.handle
+    travel, handle = simulator._World._travel, EventBroker.handle
 
     def noted(self, place, target, message):
         sent.setdefault((self._brokers[place].name, target.name), []).append(message)
@@ -173,7 +173,7 @@ def test_links_deliver_in_the_order_of_sending(monkeypatch):
         return handle(self, link, message)
 
     monkeypatch.setattr(simulator._World, "_travel", noted)
-    monkeypatch.setattr(Broker, "handle", heard)
+    monkeypatch.setattr(EventBroker, "handle", heard)
     topology, work = drawn(7, events=8)
     simulate(topology, work, "frontier", interval_ms=5, loss=0.3)
     assert sent

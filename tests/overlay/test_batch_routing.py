@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from caddis.errors import OverlayError
 from caddis.language import Clause, Vocabulary, parse_all
 from caddis.models import Asker, Catalogue, Statistics, concept
-from caddis.overlay.batch_routing import POLICIES, BatchRouter, Means, policy_named
+from caddis.overlay.batch_routing import BatchRouter, ModelContext
+from caddis.overlay.forwarding.policies import BATCH_FORWARDINGS
 from caddis.overlay.known_answers import KnownAnswers
 from caddis.overlay.messages import Advertise, Neighbour, Publisher, Subscribe, Subscriber
 from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
@@ -24,6 +25,7 @@ from tests.ordering.clauses import SCHEMA, Where, drawn_events, drawn_where, exp
 from tests.overlay.network import Network
 
 VOCABULARY = Catalogue(models()).vocabulary
+EMEC = BATCH_FORWARDINGS.named(None)
 
 
 @cache
@@ -36,8 +38,8 @@ def clauses_of(where: str, vocabulary: Vocabulary) -> tuple[Clause, ...]:
     return tuple(table.clause(number) for number in range(len(table.owner)))
 
 
-def means_of(catalogue: Catalogue) -> Means:
-    return Means(catalogue, Statistics(), Asker(cache=None, clock=time.perf_counter))
+def context_of(catalogue: Catalogue) -> ModelContext:
+    return ModelContext(catalogue, Statistics(), Asker(cache=None, clock=time.perf_counter))
 
 
 @dataclass
@@ -55,8 +57,8 @@ class Overlay:
         self.routers = {
             name: BatchRouter(
                 PublicationRoutingGraph.compile(routing.table),
-                means_of(self.catalogue),
-                self.policy,
+                context_of(self.catalogue),
+                BATCH_FORWARDINGS[self.policy],
             )
             for name, routing in self.network.brokers.items()
         }
@@ -106,7 +108,7 @@ def overlay_of(
     return Overlay(network, policy)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", BATCH_FORWARDINGS)
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32), brokers=st.integers(1, 6))
 def test_notifications_are_those_of_one_match(policy, seed, brokers):
@@ -122,7 +124,7 @@ def test_notifications_are_those_of_one_match(policy, seed, brokers):
     assert overlay.notified == central
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", BATCH_FORWARDINGS)
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32))
 def test_no_model_runs_twice_on_the_way_of_an_event(policy, seed):
@@ -131,14 +133,14 @@ def test_no_model_runs_twice_on_the_way_of_an_event(policy, seed):
     overlay = overlay_of(random, wheres, 5, ["b0"], policy)
     asked: Counter[tuple[str, int, str]] = Counter()
     for name, router in overlay.routers.items():
-        ask = router._means.asker.ask
+        ask = router._models.asker.ask
 
         def counting(reading, values, name=name, ask=ask):
             for photo in values.to_pylist():
                 asked[name, photo, reading.model.name] += 1
             return ask(reading, values)
 
-        router._means.asker.ask = counting  # type: ignore[method-assign]
+        router._models.asker.ask = counting  # type: ignore[method-assign]
     photos = [f"{number:08b}" for number in rng.permutation(256)[:30]]
     columns = [list(range(30)), ["Cork", "Galway"] * 15, photos]
     overlay.publish("b0", pa.record_batch(columns, schema=SCHEMA))
@@ -160,7 +162,7 @@ def test_answers_that_nobody_wanted_here_travel_on():
     graph = PublicationRoutingGraph.compile(here.table)
     batch = pa.record_batch([[1], ["Cork"], ["d"]], schema=SCHEMA)
     known = KnownAnswers.nothing(1)
-    routed = BatchRouter(graph, means_of(catalogue)).route(batch, known)
+    routed = BatchRouter(graph, context_of(catalogue), EMEC).route(batch, known)
     assert dict(routed.known.to_arrow()[0].as_py()) == {"cat(photo)": 0, "dog(photo)": 1}
     assert routed.rows.tolist() == []
 
@@ -179,15 +181,15 @@ def test_what_a_cheaper_model_answers_is_not_told_by_another():
     here.handle(Subscriber("ann"), Subscribe("ann", "dog(photo)"))
     graph = PublicationRoutingGraph.compile(here.table)
     batch = pa.record_batch([[1], ["Cork"], ["x"]], schema=SCHEMA)
-    routed = BatchRouter(graph, means_of(catalogue)).route(batch, KnownAnswers.nothing(1))
+    routed = BatchRouter(graph, context_of(catalogue), EMEC).route(batch, KnownAnswers.nothing(1))
     assert dict(routed.known.to_arrow()[0].as_py()) == {"dog(photo)": 1}
 
 
 def test_a_broker_that_wants_nothing_passes_on_nothing():
     graph = PublicationRoutingGraph.compile({})
     batch = pa.record_batch([[1], ["Cork"], ["0" * 8]], schema=SCHEMA)
-    for policy in POLICIES:
-        router = BatchRouter(graph, means_of(Catalogue(models())), policy)
+    for forwarding in BATCH_FORWARDINGS.values():
+        router = BatchRouter(graph, context_of(Catalogue(models())), forwarding)
         assert router.route(batch, KnownAnswers.nothing(1)).rows.tolist() == []
 
 
@@ -203,7 +205,7 @@ def test_known_answers_survive_the_wire_in_slices():
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("frontier", "There is: air, mec, emec, ail"),
+        ("frontier", "There are: air, ail, mec, emec"),
         ("eager", "micro-batches have no policy 'eager'"),
         ("emek", "did you mean 'emec'?"),
         ("x", "there is no overlay policy 'x'"),
@@ -211,5 +213,5 @@ def test_known_answers_survive_the_wire_in_slices():
 )
 def test_a_policy_that_is_none_is_refused_with_those_there_are(name, complaint):
     with pytest.raises(OverlayError) as refused:
-        policy_named(name)
+        BATCH_FORWARDINGS.named(name)
     assert complaint in str(refused.value)

@@ -13,10 +13,10 @@ import pytest
 from caddis.errors import ReplayedEvent, SealedError, SubscriptionError, TamperedEvent
 from caddis.language import Clause, ClauseTable, Column, InValues, ValueSet
 from caddis.models import Asker, Catalogue, Statistics
-from caddis.overlay.batch_routing import POLICIES, BatchRouter, Means
-from caddis.overlay.broker import Broker
+from caddis.overlay.batch_routing import BatchRouter, ModelContext
+from caddis.overlay.event_broker import EventBroker
 from caddis.overlay.forwarding.compiled_graph import Beliefs
-from caddis.overlay.forwarding.policies import FORWARDINGS
+from caddis.overlay.forwarding.policies import BATCH_FORWARDINGS, FORWARDINGS
 from caddis.overlay.known_answers import KnownAnswers
 from caddis.overlay.messages import (
     Advertise,
@@ -137,14 +137,14 @@ class Sites:
             self.ways[one, other], self.ways[other, one] = deque([Join()]), deque([Join()])
         self.run()
 
-    def broker(self, name: str, policy: str) -> Broker:
+    def broker(self, name: str, policy: str) -> EventBroker:
         compile_clauses = partial(
             SealedMatcher.from_clauses,
             publishers=homes(self.scheme).directory,
             on_refused=self.refused.extend,
         )
         self.gates[name] = Gate(homes(self.scheme).directory)
-        return Broker(
+        return EventBroker(
             name,
             sealed_clauses_of,
             NOTHING_BELIEVED,
@@ -230,7 +230,7 @@ def test_tampered_and_replayed_events_go_no_further_than_the_first_broker(policy
     assert sites.notified > delivered
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", BATCH_FORWARDINGS)
 def test_micro_batches_of_sealed_events_are_routed_by_any_policy(policy: str):
     """Some policies look at a batch twice, which makes no replay of it."""
     wanted = dict(enumerate(texts(sealed_wheres())))
@@ -246,9 +246,11 @@ def test_micro_batches_of_sealed_events_are_routed_by_any_policy(policy: str):
             SealedMatcher.from_clauses, publishers=homes().directory, on_refused=refused.extend
         ),
     )
-    means = Means(Catalogue([]), Statistics(), Asker(cache=None, clock=lambda: 0.0))
+    models = ModelContext(Catalogue([]), Statistics(), Asker(cache=None, clock=lambda: 0.0))
     events = homes().publish()
-    routed = BatchRouter(graph, means, policy).route(events, KnownAnswers.nothing(len(EVENTS)))
+    routed = BatchRouter(graph, models, BATCH_FORWARDINGS[policy]).route(
+        events, KnownAnswers.nothing(len(EVENTS))
+    )
     found = {
         (row, graph.links[link])
         for row, link in zip(routed.rows.tolist(), routed.links.tolist(), strict=True)

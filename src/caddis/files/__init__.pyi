@@ -1,6 +1,14 @@
 from .atomic import create_file, locked, new_file, replace_file, sync_folder
 from .events import event_batches, first_events, naming_bad_lines
-from .formats import FileFormat, data_files, existing, format_of, is_store, named_format
+from .formats import (
+    FileFormat,
+    data_files,
+    existing,
+    format_of,
+    is_store,
+    named_format,
+    text_of,
+)
 from .mapped import (
     NUMBERS,
     mapped,
@@ -57,6 +65,7 @@ __all__ = [
     "schema_of",
     "staging_folder",
     "sync_folder",
+    "text_of",
     "write_array",
     "write_ids",
     "write_invalid",

@@ -39,6 +39,16 @@ def existing(path: Path, wrong: Wrong) -> Path:
     return path
 
 
+def text_of(path: Path, wrong: Wrong) -> str:
+    """The content of a text file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise wrong(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise wrong(f"{path}: not a text file") from error
+
+
 def data_files(path: Path) -> list[Path]:
     """The file itself, or all data files below a folder."""
     if not path.is_dir():

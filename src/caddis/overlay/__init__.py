@@ -1,13 +1,25 @@
 """Brokers that share the work of matching, without I/O.
 
-`Topology` is the tree that joins them; a `Broker` is a state machine that takes messages and gives
-messages; `FORWARDINGS` are the ways in which brokers divide the models of an event among them.
+    file, topology ──▶ which brokers there are, and the tree that joins them
+    messages ──▶ routing ──▶ PublicationRoutingGraph: who wants what, through which link
+                                   │
+                  forwarding ──▶ EventBroker    one event at a time, a state machine
+                             ──▶ BatchRouter    micro-batches, for the brokers on Spark
+
+Both decide by the same routing graph and the same policies, `FORWARDINGS`. The simulator drives
+event brokers; `caddis.spark.overlay` runs batch routers.
 """
 
-from caddis.overlay.batch_routing import DEFAULT, HERE, BatchRouter, Decider, Means, policy_named
-from caddis.overlay.broker import Broker
-from caddis.overlay.file import BrokerEntry, OverlayFile, read_overlay_file
-from caddis.overlay.forwarding import FORWARDINGS, Beliefs, Forwarding, Sharing, forwarding_named
+from caddis.overlay.batch_routing import HERE, BatchRouter, Decider, ModelContext
+from caddis.overlay.event_broker import EventBroker
+from caddis.overlay.file import BrokerEntry, OverlayFile, parse_overlay_file
+from caddis.overlay.forwarding import (
+    BATCH_FORWARDINGS,
+    FORWARDINGS,
+    Beliefs,
+    Forwarding,
+    Sharing,
+)
 from caddis.overlay.known_answers import WIRE, KnownAnswers
 from caddis.overlay.messages import (
     Advertise,
@@ -31,11 +43,11 @@ from caddis.overlay.messages import (
     Unsubscribe,
     Wake,
 )
-from caddis.overlay.routing import PublicationRoutingGraph, Routing
-from caddis.overlay.topology import Topology
+from caddis.overlay.routing import PublicationRoutingGraph, Read, Routing
+from caddis.overlay.topology import Topology, parse_round_trips
 
 __all__ = [
-    "DEFAULT",
+    "BATCH_FORWARDINGS",
     "FORWARDINGS",
     "HERE",
     "WIRE",
@@ -44,11 +56,11 @@ __all__ = [
     "Ask",
     "BatchRouter",
     "Beliefs",
-    "Broker",
     "BrokerEntry",
     "Control",
     "Decider",
     "Event",
+    "EventBroker",
     "Forwarding",
     "Inside",
     "Join",
@@ -56,14 +68,15 @@ __all__ = [
     "Learnt",
     "Leave",
     "Link",
-    "Means",
     "Message",
+    "ModelContext",
     "Neighbour",
     "Notification",
     "OverlayFile",
     "PublicationRoutingGraph",
     "Publish",
     "Publisher",
+    "Read",
     "Routing",
     "Sharing",
     "Subscribe",
@@ -72,7 +85,6 @@ __all__ = [
     "Unadvertise",
     "Unsubscribe",
     "Wake",
-    "forwarding_named",
-    "policy_named",
-    "read_overlay_file",
+    "parse_overlay_file",
+    "parse_round_trips",
 ]

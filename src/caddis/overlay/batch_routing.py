@@ -1,47 +1,44 @@
-"""Which links the events of a batch must be sent through, with what is known of them.
+"""Which links the events of a micro-batch must be sent through, and what is known about them then.
 
     batch, known ─▶ one executor for each source ─▶ rows and links, and all that is known then
 
 An event never goes back where it came from, so each source has an executor of its own, in which
-the source's clauses are not alive. Section IV-A of the adaptive-filtering paper; its policies are
+the source's clauses are not alive (section IV-A of the adaptive-filtering paper). The policies are
+those of `forwarding` that decide a whole batch before any of it leaves:
 
     air     every entry is decided at the first broker that holds it; then nothing is left to ask
-    mec     a link is decided as soon as one of its entries is; the rest is asked further on
-    emec    the same, and models are priced with what leaves when a link is satisfied
-    ail     models run only for those who subscribe here; neighbours get what may yet concern them
+    mec     a link is decided as soon as one of its entries is; other brokers ask the rest
+    emec    like mec, but a model's price counts what leaves when a link is satisfied
+    ail     models run only for local subscribers; neighbours get whatever may concern them
 
 What matches never depends on the policy. No policy asks what is known already: all answers of a
-model that ran travel with the event, also those that nobody wanted here.
+model that ran travel with the event, even those that nobody here wanted.
 """
 
 from __future__ import annotations
 
-import difflib
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Bools, Int32s
-from caddis.errors import OverlayError
+from caddis.arrays import Bools, Int32s, offsets_of, places_in_rows
 from caddis.language import Concept
 from caddis.matching import LinkMatcher
 from caddis.models import UNASKED, UNKNOWN, Asked, Asker, Catalogue, Reading, Statistics, Tally
 from caddis.ordering import EventProblem, Executor, Outcome
-from caddis.overlay.forwarding import FORWARDINGS
+from caddis.overlay.forwarding import Forwarding
 from caddis.overlay.known_answers import KnownAnswers, concept_text
 from caddis.overlay.messages import Neighbour
 from caddis.overlay.routing import PublicationRoutingGraph
 
-DEFAULT = "emec"
 HERE = ""
 """The source of events that are published at this broker."""
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """What models are run with."""
+class ModelContext:
+    """What a broker runs models with: which there are, what is known about them, who asks them."""
 
     catalogue: Catalogue
     statistics: Statistics
@@ -54,38 +51,43 @@ class Routed:
 
     rows: Int32s
     links: Int32s
-    """Pairs, each once, rows ascending; links are numbers of the graph's links."""
+    """Pairs of row and link, each once, rows ascending; links are numbers of the graph's links."""
     known: KnownAnswers
-    """By row of the batch: what was known before, and what was learnt."""
+    """For each row of the batch: what was known before, and what was learnt."""
     readings: tuple[Reading, ...]
     tallies: tuple[Tally, ...]
-    """By reading."""
+    """One for each reading."""
     problems: tuple[EventProblem, ...]
 
 
 class Decider:
-    """An executor that takes in and gives out answers by the texts of their concepts."""
+    """An executor whose answers are known by the texts of their concepts.
+
+    policy: the order in which models run, as `ordering` names it.
+    alive: for each entry of the matcher, whether it counts; all do by default.
+    leads_to: for each entry, the link that it leads to; otherwise each is a link of its own.
+    """
 
     def __init__(
         self,
         matcher: LinkMatcher,
-        means: Means,
+        models: ModelContext,
         policy: str,
         alive: Bools | None = None,
         leads_to: Int32s | None = None,
     ) -> None:
         self.executor = Executor(
             [matcher],
-            means.catalogue,
-            statistics=means.statistics,
-            asker=means.asker,
+            models.catalogue,
+            statistics=models.statistics,
+            asker=models.asker,
             policy=policy,
             alive=[alive],
             leads_to=leads_to,
         )
         self.texts = tuple(map(concept_text, self.executor.concepts))
         self._answers = {
-            reading: _answered_by(reading, means.catalogue) for reading in self.executor.readings
+            reading: _answered_by(reading, models.catalogue) for reading in self.executor.readings
         }
 
     def match(
@@ -107,26 +109,24 @@ class Decider:
 
 
 class BatchRouter:
-    """Routes batches through one broker.
+    """Routes micro-batches through one broker.
 
-    policy: by its name.
-
-    >>> BatchRouter(PublicationRoutingGraph.compile({}), None, "frontier")
-    Traceback (most recent call last):
-    caddis.errors.OverlayError: micro-batches have no policy 'frontier', as messages ... emec, ail
+    forwarding: one of BATCH_FORWARDINGS.
     """
 
-    def __init__(self, graph: PublicationRoutingGraph, means: Means, policy: str = DEFAULT) -> None:
+    def __init__(
+        self, graph: PublicationRoutingGraph, models: ModelContext, forwarding: Forwarding
+    ) -> None:
+        assert forwarding.in_batches, forwarding.name
         self.graph = graph
-        self._means = means
-        self._policy = POLICIES[policy_named(policy)]
-        self._ways: dict[str, Way] = {}
+        self._models, self._forwarding = models, forwarding
+        self._routers: dict[str, _SourceRouter] = {}
 
     def use(self, statistics: Statistics) -> None:
-        """Go by what others have learnt by now."""
-        self._means = Means(self._means.catalogue, statistics, self._means.asker)
-        for way in self._ways.values():
-            way.decider.executor.statistics = statistics
+        """Go by what other tasks have learnt about the models by now."""
+        self._models = replace(self._models, statistics=statistics)
+        for router in self._routers.values():
+            router.decider.executor.statistics = statistics
 
     def route(
         self,
@@ -135,148 +135,97 @@ class BatchRouter:
         source: str = HERE,
         keys: pa.Array | None = None,
     ) -> Routed:
-        """Where events go that came from a neighbour, or were published here.
+        """Decide where events go.
 
+        source: the neighbour that sent them, or HERE.
         keys: what to call the rows in an error.
         """
-        if source not in self._ways:
-            self._ways[source] = self._policy(self.graph, self._alive(source), self._means)
-        return self._ways[source].route(batch, known, keys)
+        if source not in self._routers:
+            alive = self._alive(source)
+            self._routers[source] = _SourceRouter(self.graph, alive, self._models, self._forwarding)
+        return self._routers[source].route(batch, known, keys)
 
     def _alive(self, source: str) -> Bools:
-        """By entry: whether it came through another link than the events."""
+        """For each entry: whether it came through another link than the events."""
         numbers = {link: number for number, link in enumerate(self.graph.neighbours)}
         alive: Bools = self.graph.link_of != numbers.get(Neighbour(source), -1)
         return alive
 
 
-class Way(ABC):
-    """How events of one source are routed: one for each policy.
+class _SourceRouter:
+    """Routes the events of one source.
 
-    alive: by entry of the graph, whether it counts.
+    alive: for each entry of the graph, whether it counts.
     """
 
-    decider: Decider
-
-    @abstractmethod
-    def __init__(self, graph: PublicationRoutingGraph, alive: Bools, means: Means) -> None: ...
+    def __init__(
+        self,
+        graph: PublicationRoutingGraph,
+        alive: Bools,
+        models: ModelContext,
+        forwarding: Forwarding,
+    ) -> None:
+        order = "emec" if forwarding.extended else "unit-price"
+        away = graph.link_of < len(graph.neighbours)
+        self._link_of = graph.link_of if forwarding.apart else None
+        """For each entry its link, if entries are decided one by one and joined afterwards."""
+        self._beyond: Decider | None = None
+        """Never asks a model; it only tells which clauses behind neighbours may still hold."""
+        if forwarding.floods:
+            self._beyond = Decider(graph.matcher, models, order, alive & away, graph.link_of)
+            alive = alive & ~away
+        leads_to = None if forwarding.apart else graph.link_of
+        self.decider = Decider(graph.matcher, models, order, alive, leads_to)
 
     def route(self, batch: pa.RecordBatch, known: KnownAnswers, keys: pa.Array | None) -> Routed:
-        """Decide a batch."""
+        """Run the models that are needed, then tell which links each row goes through."""
         outcome, known = self.decider.match(batch, known, keys)
-        rows, links = self.links(batch, outcome, known)
-        return Routed(
-            rows,
-            links,
-            known,
-            self.decider.executor.readings,
-            outcome.tallies,
-            outcome.problems,
-        )
-
-    def links(
-        self, batch: pa.RecordBatch, outcome: Outcome, known: KnownAnswers
-    ) -> tuple[Int32s, Int32s]:
-        """Rows and the graph's links that they go through, once the models have run."""
-        del batch, known
-        return outcome.rows, outcome.links
+        rows, links = outcome.rows, outcome.links
+        if self._link_of is not None:
+            rows, links = _each_once(rows, self._link_of[links])
+        if self._beyond is not None:
+            more_rows, more_links = _may_concern(self._beyond, batch, known)
+            rows, links = _each_once(
+                np.concatenate([more_rows, rows]), np.concatenate([more_links, links])
+            )
+        readings = self.decider.executor.readings
+        return Routed(rows, links, known, readings, outcome.tallies, outcome.problems)
 
 
-class Mec(Way):
-    """A link is decided as soon as one of its entries is."""
-
-    order = "unit-price"
-
-    def __init__(self, graph: PublicationRoutingGraph, alive: Bools, means: Means) -> None:
-        self.decider = Decider(graph.matcher, means, self.order, alive, graph.link_of)
-
-
-class Emec(Mec):
-    """The same, and models are priced with what leaves when a link is satisfied."""
-
-    order = "emec"
-
-
-class Air(Way):
-    """Every entry is decided, so that brokers further on have nothing left to ask."""
-
-    def __init__(self, graph: PublicationRoutingGraph, alive: Bools, means: Means) -> None:
-        self._link_of = graph.link_of
-        self.decider = Decider(graph.matcher, means, "unit-price", alive)
-
-    def links(
-        self, batch: pa.RecordBatch, outcome: Outcome, known: KnownAnswers
-    ) -> tuple[Int32s, Int32s]:
-        """Those that the satisfied entries came through."""
-        del batch, known
-        return _each_once(outcome.rows, self._link_of[outcome.links])
-
-
-class Ail(Way):
-    """Models run only for local subscribers; what is not refuted is passed on."""
-
-    def __init__(self, graph: PublicationRoutingGraph, alive: Bools, means: Means) -> None:
-        away = graph.link_of < len(graph.neighbours)
-        self.decider = Decider(graph.matcher, means, "unit-price", alive & ~away, graph.link_of)
-        self._beyond = Decider(graph.matcher, means, "unit-price", alive & away, graph.link_of)
-
-    def links(
-        self, batch: pa.RecordBatch, outcome: Outcome, known: KnownAnswers
-    ) -> tuple[Int32s, Int32s]:
-        """Satisfied subscribers, and neighbours behind whom a clause may yet be satisfied."""
-        demand = self._beyond.executor.demand
-        rows, clauses = self._beyond.executor.candidates(batch)
-        keep = ~_refuted(demand.of_clause[clauses], rows, self._beyond, known)
-        rows, clauses = rows[keep], clauses[keep]
-        counts = np.diff(demand.link_starts)[clauses]
-        nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        links = demand.links[np.repeat(demand.link_starts[clauses], counts) + nth]
-        return _each_once(
-            np.concatenate([np.repeat(rows, counts), outcome.rows]),
-            np.concatenate([links, outcome.links]),
-        )
-
-
-POLICIES: dict[str, type[Way]] = {"air": Air, "mec": Mec, "emec": Emec, "ail": Ail}
-ONE_BY_ONE = FORWARDINGS.keys() - POLICIES.keys()
-"""Policies of brokers that send and hear while an event is being decided."""
-
-
-def policy_named(name: str) -> str:
-    """The name, if micro-batches can be routed by that policy; else OverlayError."""
-    if name in POLICIES:
-        return name
-    there = f"There is: {', '.join(POLICIES)}"
-    if name in ONE_BY_ONE:
-        raise OverlayError(
-            f"micro-batches have no policy {name!r}, as messages would have to pass while an "
-            f"event is being decided. {there}"
-        )
-    near = difflib.get_close_matches(name, POLICIES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise OverlayError(f"there is no overlay policy {name!r}{hint} {there}")
+def _may_concern(
+    decider: Decider, batch: pa.RecordBatch, known: KnownAnswers
+) -> tuple[Int32s, Int32s]:
+    """Rows and the links behind which a clause may still be satisfied, some pairs repeatedly."""
+    demand = decider.executor.demand
+    rows, clauses = decider.executor.candidates(batch)
+    keep = ~_refuted(demand.of_clause[clauses], rows, decider, known)
+    rows, clauses = rows[keep], clauses[keep]
+    counts = np.diff(demand.link_starts)[clauses]
+    places = np.repeat(demand.link_starts[clauses], counts) + places_in_rows(counts)
+    return np.repeat(rows, counts), demand.links[places]
 
 
 def _refuted(needs: Int32s, rows: Int32s, decider: Decider, known: KnownAnswers) -> Bools:
-    """By pair of need and row: whether an answer that is known makes it false."""
+    """For each pair of need and row: whether an answer that is known makes it false."""
     refuted = np.zeros(len(needs), bool)
+    # A clause without concepts has no need (-1), and nothing can refute it.
     open_ = np.flatnonzero(needs >= 0)
     if not len(open_):
         return refuted
     demand, marks = decider.executor.demand, known.of(decider.texts)
     begin = demand.starts[needs[open_]]
     counts = demand.starts[needs[open_] + 1] - begin
-    firsts = np.cumsum(counts) - counts
-    nth = np.arange(counts.sum()) - np.repeat(firsts, counts)
-    literals = demand.literals[np.repeat(begin, counts) + nth]
+    literals = demand.literals[np.repeat(begin, counts) + places_in_rows(counts)]
     mark = marks[np.repeat(rows[open_], counts), literals >> 1]
+    # Literal 2c is concept c and 2c + 1 is NOT c, while NO is 0 and YES is 1: an answer refutes the
+    # literal whose lowest bit it equals. UNKNOWN makes neither true.
     false = (mark == UNKNOWN) | (mark == literals & 1)
-    refuted[open_] = np.logical_or.reduceat(false, firsts)
+    refuted[open_] = np.logical_or.reduceat(false, offsets_of(counts)[:-1])
     return refuted
 
 
 def _answered_by(reading: Reading, catalogue: Catalogue) -> list[tuple[int, str]]:
-    """The concepts that are a reading's to answer: their places in its answers, and texts."""
+    """The concepts that a reading is the one to answer: their places in its answers, and texts."""
     concepts = [Concept(name, reading.column) for name in reading.model.concepts]
     assigned = catalogue.assign(concepts, lambda one: one.model.cost)
     return [

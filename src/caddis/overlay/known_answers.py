@@ -1,7 +1,7 @@
-"""What is known of a batch of events: the answers that travel with them from broker to broker.
+"""What is known about a batch of events: the answers that travel with them between brokers.
 
-Brokers number concepts each in their own way, so on the wire they have their text, as in
-`beach(photo)`, with a mark: NO, YES or UNKNOWN. What is not there was not asked.
+Every broker on Spark numbers concepts in its own way, so on the wire a concept is its text, such
+as `beach(photo)`, with a mark: NO, YES or UNKNOWN. A concept that is missing was not asked.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Int32s
+from caddis.arrays import Int32s, offsets_of
 from caddis.language import Concept
 from caddis.models import UNASKED, Marks
 
 WIRE = pa.map_(pa.string(), pa.int8())
-"""Concept to mark."""
+"""The Arrow type on the wire: from a concept's text to its mark."""
 
 
 def concept_text(concept: Concept) -> str:
-    """How a concept is called on the wire, be it negated or not.
+    """The text of a concept on the wire, whether it is negated or not.
 
     >>> from caddis.language import Column
     >>> concept_text(Concept("beach", Column(("album", "page.1"), pa.string())))
@@ -48,12 +48,13 @@ class KnownAnswers:
 
     @classmethod
     def nothing(cls, rows: int) -> KnownAnswers:
-        """Of so many events."""
+        """The state of events about which nothing is known."""
         return cls((), np.zeros((rows, 0), np.uint8))
 
     @classmethod
     def from_arrow(cls, maps: pa.MapArray) -> KnownAnswers:
-        """As it came from the wire."""
+        """Read what came from the wire."""
+        # A sliced array keeps its whole children, so its first offset need not be 0.
         offsets = np.asarray(maps.offsets)
         begin, length = int(offsets[0]), int(offsets[-1] - offsets[0])
         keys = maps.keys.slice(begin, length).dictionary_encode()
@@ -64,10 +65,10 @@ class KnownAnswers:
         return cls(tuple(keys.dictionary.to_pylist()), marks)
 
     def to_arrow(self) -> pa.MapArray:
-        """As it goes on the wire."""
+        """The form that goes on the wire."""
         asked = self.marks != UNASKED
         rows, concepts = np.nonzero(asked)
-        offsets = np.concatenate([[0], np.cumsum(asked.sum(axis=1))]).astype(np.int32)
+        offsets = offsets_of(asked.sum(axis=1), np.int32)
         keys = pa.array(self.concepts, pa.string()).take(pa.array(concepts))
         items = pa.array(self.marks[rows, concepts].astype(np.int8))
         return pa.MapArray.from_arrays(pa.array(offsets), keys, items)
@@ -76,11 +77,11 @@ class KnownAnswers:
         return len(self.marks)
 
     def take(self, rows: Int32s) -> KnownAnswers:
-        """Of some of the events, in this order."""
+        """What is known about some of the events, in this order."""
         return KnownAnswers(self.concepts, self.marks[rows])
 
     def of(self, concepts: Sequence[str]) -> Marks:
-        """By row and one of these concepts."""
+        """The marks of these concepts: a row for each event, a column for each concept."""
         places = {text: place for place, text in enumerate(self.concepts)}
         marks = np.full((len(self), len(concepts)), UNASKED, np.uint8)
         for column, text in enumerate(concepts):
@@ -89,11 +90,11 @@ class KnownAnswers:
         return marks
 
     def joined(self, concepts: Sequence[str], marks: Marks) -> KnownAnswers:
-        """With what else is known, by row and concept."""
+        """The same and what else is known, which is given by row and concept."""
         texts = tuple(dict.fromkeys([*self.concepts, *concepts]))
         both = self.of(texts)
         for column, text in enumerate(concepts):
             place = texts.index(text)
-            # UNASKED is the highest mark, so that the lower of two is what is known.
+            # UNASKED is the highest mark, so the lower of two marks is what is known.
             both[:, place] = np.minimum(both[:, place], marks[:, column])
         return KnownAnswers(texts, both)

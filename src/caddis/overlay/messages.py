@@ -1,16 +1,15 @@
-"""What passes between brokers, and between a broker and those who are at it.
+"""Everything that passes between brokers, and between a broker and its clients, models and clock.
 
-A link is where a message comes from or goes to. Control messages build the routing tables; they
-are kept in order on each link. Names are unique together with the broker that they are at: the
-`home` of a subscription or a publisher, which its broker fills in.
+A link is where a message comes from or goes to. Control messages build the routing tables, and
+each link keeps them in order. Subscriptions and publishers are named uniquely together with their
+`home`, the broker that they are at; that broker fills it in.
 
-What passes with events: between brokers, and between a broker and its models and clock.
+A broker neither waits nor reads a clock. It asks the link MODELS to run a model and the link CLOCK
+to wake it later, and hears from both as it hears from anybody else: whoever drives the broker
+decides what time is.
 
-A broker neither waits nor looks at a clock. It asks the link MODELS to run a model and the link
-CLOCK to be woken, and hears from them like from anybody else; who drives it decides what time is.
-
-What is known of an event is an array of marks, one for each concept, which nobody changes once it
-is in a message. Models are numbers; a charge is the models that the receiver is to run from now on.
+An event travels with an array of marks, one for each concept, that nobody changes once it is in a
+message. Models are numbers. A charge names the models that the receiver has to run from now on.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Subscriber:
-    """The link to one who subscribes at this broker: one for each subscription."""
+    """The link to a subscription at this broker; every subscription has a link of its own."""
 
     subscription_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """The link from one who publishes at this broker."""
+    """The link from someone who publishes at this broker."""
 
     name: str
 
@@ -48,9 +47,19 @@ class Publisher:
 Link = Neighbour | Subscriber | Publisher
 
 
+class Inside(Enum):
+    """Links that lead to no other site."""
+
+    MODELS = "models"
+    CLOCK = "clock"
+
+
+MODELS, CLOCK = Inside.MODELS, Inside.CLOCK
+
+
 @dataclass(frozen=True, slots=True)
 class Advertise:
-    """A publisher says which events it will publish."""
+    """A publisher announces which events it will publish."""
 
     publisher: str
     where: str = "TRUE"
@@ -67,10 +76,10 @@ class Unadvertise:
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """Someone wants events; it takes the place of what was subscribed under the same id before.
+    """Someone wants events. It replaces an earlier subscription with the same id.
 
-    clauses: which clauses of the WHERE text matter on this link, the others being covered there;
-        None for all.
+    clauses: the numbers of the WHERE text's clauses that matter on this link, as others cover the
+        rest; None if all matter.
     """
 
     subscription_id: str
@@ -81,7 +90,7 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class Unsubscribe:
-    """Someone no longer wants events, or others on the link ask for them anyway."""
+    """A subscription ends, or other subscriptions on the link cover all of it."""
 
     subscription_id: str
     home: str = ""
@@ -89,31 +98,24 @@ class Unsubscribe:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A neighbour is there from now on: it knows nothing yet."""
+    """A neighbour is there from now on, and knows nothing yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """A neighbour is gone, and with it all that it said."""
+    """A neighbour is gone, and everything that it sent is void."""
 
 
 Control = Advertise | Unadvertise | Subscribe | Unsubscribe | Join | Leave
 
 
-class Inside(Enum):
-    """Links that lead to no other site."""
-
-    MODELS = "models"
-    CLOCK = "clock"
-
-
-MODELS, CLOCK = Inside.MODELS, Inside.CLOCK
+# The messages about events are tuples, not dataclasses: a simulation makes millions of them.
 
 
 class Event(NamedTuple):
     """What is published.
 
-    row: one row of columns; None if no predicate looks at any.
+    row: one row of columns; None if no predicate tests any.
     nbytes: its size on a link.
     """
 
@@ -123,7 +125,7 @@ class Event(NamedTuple):
 
 
 class Publish(NamedTuple):
-    """An event, with what is known of it and the models that the receiver is in charge of."""
+    """An event, what is known about it, and the models that the receiver is in charge of."""
 
     event: Event
     known: Marks
@@ -131,9 +133,9 @@ class Publish(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """News of an event that was sent before.
+    """Later news about an event that was sent before.
 
-    closed: the sender has decided it, and so has everyone whom it sent it to.
+    closed: the sender has decided the event, and so has every broker that it sent it to.
     """
 
     event_id: int
@@ -165,7 +167,7 @@ class Answered(NamedTuple):
 
 
 class Wake(NamedTuple):
-    """Come back to an event after some time, unless its `serial` has changed for this reason."""
+    """Return to an event after some time; `serial` tells whether anything has happened since."""
 
     event_id: int
     reason: str

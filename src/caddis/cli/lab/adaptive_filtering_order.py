@@ -9,10 +9,11 @@ from pathlib import Path
 
 from caddis.arrays import Floats
 from caddis.cli.lab.runs import words
-from caddis.errors import CaddisError
+from caddis.errors import CaddisError, OverlayError
+from caddis.files import text_of
 from caddis.lab.adaptive_filtering import SYNTHETIC, Conditions, Figure, Scale, figure, policy_named
 from caddis.lab.simulators import Mean
-from caddis.overlay.topology import read_round_trips
+from caddis.overlay.topology import parse_round_trips
 
 FULL, FULL_EVENTS = Scale(), 1000
 QUICK_EVENTS = 10
@@ -87,7 +88,9 @@ class FigureOrder:
 
     def matrices(self) -> tuple[Floats, ...]:
         """The round trips of --round-trips."""
-        return tuple(map(read_round_trips, self.round_trips))
+        return tuple(
+            parse_round_trips(text_of(path, OverlayError), str(path)) for path in self.round_trips
+        )
 
 
 def _numbers(text: str | None, option: str) -> tuple[int, ...]:

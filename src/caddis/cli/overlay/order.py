@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from caddis.cli.shell import NONE_GIVEN, checked_timezone, load_models
 from caddis.errors import EventError, InvalidSubscriptions, OverlayError, SubscriptionError
-from caddis.files import FileFormat, data_files, existing, format_of
+from caddis.files import FileFormat, data_files, existing, format_of, text_of
 
 if TYPE_CHECKING:
     from caddis.models import Model
@@ -125,16 +125,17 @@ class PreparedOverlay:
 
 def prepare_overlay(order: OverlayOrder) -> PreparedOverlay:
     """Read the file and all that it names, except events."""
-    from caddis.overlay import DEFAULT, policy_named, read_overlay_file
+    from caddis.overlay import BATCH_FORWARDINGS, parse_overlay_file
 
-    overlay = read_overlay_file(existing(order.file, OverlayError))
+    file = existing(order.file, OverlayError)
+    overlay = parse_overlay_file(text_of(file, OverlayError), file)
     checked_timezone(order.timezone)
     prepared = PreparedOverlay(
         order,
         overlay,
         _schema(overlay, order),
         load_models([_located(spec, order.file.parent) for spec in overlay.models]),
-        policy_named(order.policy or overlay.policy or DEFAULT),
+        BATCH_FORWARDINGS.named(order.policy or overlay.policy).name,
         {broker.name: _subscriptions(broker) for broker in overlay.brokers},
         {
             broker.name: _format(broker.publishes, order.format)

@@ -21,7 +21,7 @@ from caddis.arrays import Floats
 from caddis.errors import OverlayError
 from caddis.lab.simulators import RoutingTables, Simulation, simulate, subscribe_all
 from caddis.lab.workloads import Popularity, Range, Workload, draw_workload, paper_workload
-from caddis.overlay.forwarding import Forwarding, forwarding_named
+from caddis.overlay.forwarding import FORWARDINGS, Forwarding
 from caddis.overlay.topology import Topology
 
 BASELINE = "air"
@@ -137,7 +137,7 @@ def policy_named(name: str) -> Forwarding:
     50.0
     """
     base, at, patience = name.partition("@")
-    found = forwarding_named(base)
+    found = FORWARDINGS.named(base)
     if not at:
         return found
     if found.sharing is None or not patience.replace(".", "", 1).isdigit():

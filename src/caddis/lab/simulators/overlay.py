@@ -28,9 +28,9 @@ from caddis.overlay import (
     Advertise,
     Answered,
     Ask,
-    Broker,
     Control,
     Event,
+    EventBroker,
     Inside,
     Join,
     Learnt,
@@ -44,7 +44,7 @@ from caddis.overlay import (
     Subscriber,
     Wake,
 )
-from caddis.overlay.forwarding import DEFAULT, Forwarding, forwarding_named
+from caddis.overlay.forwarding import FORWARDINGS, Forwarding
 from caddis.overlay.routing import Routing
 from caddis.overlay.topology import Topology
 
@@ -83,7 +83,7 @@ class RoutingTables:
 def simulate(
     topology: Topology,
     workload: Workload,
-    policy: str | Forwarding = DEFAULT,
+    policy: str | Forwarding | None = None,
     *,
     covering: bool | None = None,
     interval_ms: float | None = None,
@@ -103,12 +103,12 @@ def simulate(
     loss: the chance that a message between brokers is lost on its way.
     tables: what `subscribe_all` gave for the same topology, workload and covering.
     """
-    forwarding = policy if isinstance(policy, Forwarding) else forwarding_named(policy)
+    forwarding = policy if isinstance(policy, Forwarding) else FORWARDINGS.named(policy)
     covers = forwarding.covers if covering is None else covering
     filled = subscribe_all(topology, workload, covering=covers) if tables is None else tables
     beliefs = workload.beliefs
     brokers = [
-        Broker(routing.name, workload.read, beliefs, forwarding, routing=routing)
+        EventBroker(routing.name, workload.read, beliefs, forwarding, routing=routing)
         for routing in filled.routings
     ]
     log = Log(messages=Counter(filled.messages), nbytes=Counter(filled.nbytes))
@@ -154,7 +154,7 @@ class _World:
         self,
         topology: Topology,
         workload: Workload,
-        brokers: Sequence[Broker],
+        brokers: Sequence[EventBroker],
         log: Log,
         link_delays: bool,
         loss: float,

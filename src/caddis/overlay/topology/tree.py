@@ -1,131 +1,35 @@
-"""Minimum spanning trees over round-trip times.
+"""The tree that joins the brokers, as seen from the broker where events are published.
 
-The overlay of the adaptive-filtering paper (V-A1) is the minimum spanning tree of brokers that were
-chosen at random among measured nodes. Two ways lead there: from a matrix, which may have gaps, and
-from a function that tells one row at a time, for so many nodes that their matrix would not fit into
-memory. Both give `parents` (-1 for the root) and the round-trip time of each link to the parent.
-
-A matrix is measured at a diagonal place never, elsewhere where it is finite and above zero. Both
-directions of a pair time the same round trip, and queues can only make it longer: the smaller of
-the two counts, or the only one that was measured.
-
-The tree that joins the brokers, as seen from the broker where events are published.
-
-Brokers are numbered by their place in `brokers`; the tree is one parent a broker. Whoever asks for
-neighbours by name finds them ready: ten thousand brokers are joined in a fraction of a second, and
-nothing here looks at pairs of brokers except where a matrix of pairs is given. Delays are one-way
-and in milliseconds: half a measured round trip.
+Brokers are numbered by their place in `brokers`, and each has one parent but for the root. The
+neighbours of every broker are prepared once: ten thousand brokers are joined in a fraction of a
+second, and nothing here looks at pairs of brokers except where a matrix of pairs is given. Delays
+are one-way and in milliseconds: half a measured round trip.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from caddis.arrays import Bools, Floats, Int64s
+from caddis.arrays import Floats, Int64s
 from caddis.errors import OverlayError
-from caddis.overlay.topology.round_trips import draw_places
-
-Matrix = npt.NDArray[np.floating]
-
-
-def link_times(matrix: Matrix) -> Matrix:
-    """The time of each pair, alike both ways; infinite where nothing was measured.
-
-    >>> link_times(np.array([[0, 3.0, -1], [2, 0, np.nan], [9, 0, 0]])).tolist()
-    [[inf, 2.0, 9.0], [2.0, inf, inf], [9.0, inf, inf]]
-    """
-    times = np.where(np.isfinite(matrix) & (matrix > 0), matrix, np.inf)
-    np.fill_diagonal(times, np.inf)
-    return np.minimum(times, times.T)
-
-
-def choose_connected(
-    times: Matrix, count: int, rng: np.random.Generator, first: int | None = None
-) -> Int64s:
-    """So many nodes that the measured pairs among them connect, in a random order.
-
-    Without gaps every set of nodes is as likely as any other. With gaps, a node is passed over
-    until one is chosen with which it was measured.
-    """
-    measured = np.isfinite(times)
-    shuffled = rng.permutation(len(times))
-    chosen = [_first_node(measured, count, shuffled) if first is None else first]
-    reached = np.zeros(len(times), np.bool_)
-    taken = np.zeros(len(times), np.bool_)
-    while len(chosen) < count:
-        reached |= measured[chosen[-1]]
-        taken[chosen[-1]] = True
-        open_now = (reached & ~taken)[shuffled]
-        if not open_now.any():
-            raise OverlayError(
-                f"node {first} was measured, directly or by way of others, with "
-                f"{len(chosen) - 1} nodes: too few for {count} brokers"
-            )
-        chosen.append(int(shuffled[np.argmax(open_now)]))
-    return np.array(chosen, np.int64)
-
-
-def spanning_tree(times: Matrix, root: int) -> tuple[Int64s, Floats]:
-    """The minimum spanning tree of `link_times` that connect all nodes."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
-
-    rows, columns = np.nonzero(np.triu(np.isfinite(times), 1))
-    measured = csr_array((times[rows, columns], (rows, columns)), shape=times.shape)
-    tree = minimum_spanning_tree(measured)
-    _, before = breadth_first_order(tree, root, directed=False)
-    parents: Int64s = np.where(before < 0, -1, before).astype(np.int64)
-    of_links: Floats = times[np.arange(len(times)), parents].astype(np.float64)
-    of_links[root] = 0.0
-    return parents, of_links
-
-
-def grow_spanning_tree(
-    times_from: Callable[[int], Floats], nodes: int, root: int
-) -> tuple[Int64s, Floats]:
-    """The same, with one row in memory at a time (Prim's algorithm).
-
-    times_from: by node, its round-trip time to every node.
-    """
-    parents = np.full(nodes, root, np.int64)
-    parents[root] = -1
-    nearest = times_from(root).copy()
-    nearest[root] = 0.0
-    outside = np.ones(nodes, np.bool_)
-    outside[root] = False
-    for _ in range(nodes - 1):
-        node = int(np.argmin(np.where(outside, nearest, np.inf)))
-        outside[node] = False
-        times = times_from(node)
-        closer = outside & (times < nearest)
-        nearest[closer] = times[closer]
-        parents[closer] = node
-    return parents, nearest
-
-
-def _first_node(measured: Bools, count: int, shuffled: Int64s) -> int:
-    """The first one that is connected with enough others."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    _, group = connected_components(csr_array(measured), directed=False)
-    size = np.bincount(group)[group]
-    if size.max() < count:
-        raise OverlayError(
-            f"no {count} nodes are connected by measured round trips; at most {size.max()} are"
-        )
-    return int(shuffled[np.argmax(size[shuffled] >= count)])
-
+from caddis.names import did_you_mean
+from caddis.overlay.topology.round_trips import (
+    Matrix,
+    choose_connected,
+    draw_places,
+    grow_spanning_tree,
+    link_times,
+    spanning_tree,
+)
 
 CROWD = 5
-"""A synthetic tree's brokers are chosen among so many times more nodes, as 100 are among 490."""
+"""A synthetic tree's brokers are chosen among this many times more nodes, as the paper chooses 100
+among 490."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,16 +51,16 @@ class Topology:
     root: str
     """The publisher's broker."""
     parents: tuple[int, ...]
-    """By broker: the number of the next one towards the root; -1 for the root."""
+    """For each broker: the number of the next one towards the root; -1 for the root."""
     delays: Floats
-    """By broker: milliseconds, one-way, between it and its parent; 0 for the root."""
+    """For each broker: milliseconds, one-way, between it and its parent; 0 for the root."""
     depths: Int64s = field(init=False)
-    """By broker: how many links lie between it and the root."""
+    """For each broker: how many links lie between it and the root."""
     _places: dict[str, int] = field(init=False, repr=False)
     _outward: tuple[int, ...] = field(init=False, repr=False)
     """Every broker after its parent, nearer ones first."""
     _neighbours: tuple[tuple[int, ...], ...] = field(init=False, repr=False)
-    """By broker: its parent, if any, then its children."""
+    """For each broker: its parent, if any, then its children."""
 
     def __post_init__(self) -> None:
         delays = np.array(self.delays, np.float64)
@@ -172,7 +76,9 @@ class Topology:
             raise OverlayError(
                 f"no links lead from the root {self.root!r} to {self.brokers[lost[0]]!r}"
             )
-        _freeze(delays, depths)
+        delays.setflags(write=False)
+        depths.setflags(write=False)
+        # The class is frozen, and these fields follow from the given ones.
         object.__setattr__(self, "delays", delays)
         object.__setattr__(self, "depths", depths)
         object.__setattr__(self, "_places", places)
@@ -190,10 +96,10 @@ class Topology:
         """The minimum spanning tree of nodes that are chosen at random from a matrix.
 
         A broker is named after its row. Pairs without a measured time are not linked, and only
-        nodes are chosen that measured pairs connect; see `spanning`.
+        nodes are chosen that measured pairs connect; see `round_trips`.
 
         matrix: milliseconds from the row's node to the column's and back.
-        root: a row; one of the chosen, at random, if it is not given.
+        root: a row of the matrix; by default one of the chosen nodes, at random.
 
         >>> matrix = np.array([[0, 8, 50], [8, 0, 20], [50, 20, 0.0]])
         >>> list(Topology.from_round_trips(matrix, brokers=3, root=0).links())
@@ -231,11 +137,11 @@ class Topology:
         return cls(names, names[root], tuple(parents.tolist()), round_trips / 2)
 
     def neighbours(self, name: str) -> tuple[str, ...]:
-        """The brokers that it is linked with; the one towards the root comes first."""
+        """The brokers that a broker is linked with; the one towards the root comes first."""
         return tuple(self.brokers[place] for place in self._neighbours[self._place(name)])
 
     def delay(self, one: str, other: str) -> float:
-        """Of the link between two brokers, in milliseconds."""
+        """The delay of the link between two brokers, in milliseconds."""
         here, there = self._place(one), self._place(other)
         if self.parents[here] == there:
             return float(self.delays[here])
@@ -279,12 +185,10 @@ class Topology:
     def _place(self, name: str) -> int:
         if name in self._places:
             return self._places[name]
-        near = difflib.get_close_matches(name, self.brokers, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise OverlayError(f"there is no broker {name!r}{hint}")
+        raise OverlayError(f"there is no broker {name!r}{did_you_mean(name, self.brokers)}")
 
     def _way_up(self, name: str) -> list[int]:
-        """From a broker to the root, both included."""
+        """The brokers from one to the root, both included."""
         way = [self._place(name)]
         while self.parents[way[-1]] >= 0:
             way.append(self.parents[way[-1]])
@@ -292,7 +196,7 @@ class Topology:
 
 
 def _outward(root: int, around: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], Int64s]:
-    """Brokers that can be reached, breadth first, and every broker's depth."""
+    """The brokers that can be reached, breadth first, and every broker's depth."""
     depths = np.full(len(around), -1, np.int64)
     depths[root] = 0
     order = [root]
@@ -304,11 +208,6 @@ def _outward(root: int, around: Sequence[Sequence[int]]) -> tuple[tuple[int, ...
     return tuple(order), depths
 
 
-def _freeze(delays: Floats, depths: Int64s) -> None:
-    delays.setflags(write=False)
-    depths.setflags(write=False)
-
-
 def _numbered(kind: str, numbers: Sequence[int], below: int) -> tuple[str, ...]:
     """Names of one length, so that they sort as their numbers do."""
     digits = len(str(below - 1))
@@ -316,7 +215,7 @@ def _numbered(kind: str, numbers: Sequence[int], below: int) -> tuple[str, ...]:
 
 
 def _check(brokers: Sequence[str], root: str, parents: Sequence[int], delays: Floats) -> None:
-    """What must hold before the tree can be walked."""
+    """Refuse what cannot be walked as a tree."""
     name, times = max(Counter(brokers).items(), key=lambda item: item[1], default=("", 0))
     if times > 1:
         raise OverlayError(f"{times} brokers are named {name!r}")

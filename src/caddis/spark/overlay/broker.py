@@ -28,7 +28,7 @@ from caddis.errors import OverlayError
 from caddis.language import Clause, parse_all
 from caddis.matching import Matcher
 from caddis.models import Catalogue, Model, Tally
-from caddis.overlay import DEFAULT, policy_named
+from caddis.overlay import BATCH_FORWARDINGS
 from caddis.overlay.routing import Read
 from caddis.spark.base import FileFormat, read_event_stream
 from caddis.spark.matching import ModelFolder, OnError
@@ -50,7 +50,7 @@ class EventSettings:
     models: Sequence[Model] = ()
     event_key: str = "event_id"
     timezone: str = "UTC"
-    policy: str = DEFAULT
+    policy: str | None = None
     on_error: OnError = "unknown"
     tasks: int = 2
     """In how many tasks a micro-batch is routed at most."""
@@ -163,7 +163,7 @@ class StreamingBroker:
             self.name,
             str(self._home / "graphs"),
             str(self._models.path),
-            policy_named(self._events.policy),
+            BATCH_FORWARDINGS.named(self._events.policy).name,
             self._events.on_error,
             self._events.event_key,
         )

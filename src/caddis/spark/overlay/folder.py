@@ -23,8 +23,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from caddis.errors import OverlayError
-from caddis.overlay import DEFAULT
-from caddis.overlay.forwarding import forwarding_named
+from caddis.overlay import BATCH_FORWARDINGS
 from caddis.spark.overlay.control import ControlLogs
 from caddis.spark.overlay.logs import FolderLog
 from caddis.spark.overlay.transport import FolderStream, FolderTransport
@@ -40,7 +39,7 @@ class OverlayFolder:
         self.transport = FolderTransport(self.root)
 
     def prepare(
-        self, schema: pa.Schema, event_key: str, timezone: str, policy: str = DEFAULT
+        self, schema: pa.Schema, event_key: str, timezone: str, policy: str | None = None
     ) -> None:
         """Make the folder, or see that it was made for the same events.
 
@@ -49,7 +48,7 @@ class OverlayFolder:
         columns = str(schema.remove_metadata())
         settings = {"schema": columns, "key": event_key, "time zone": timezone}
         self.root.mkdir(parents=True, exist_ok=True)
-        self._make({**settings, "covering": forwarding_named(policy).covers})
+        self._make({**settings, "covering": BATCH_FORWARDINGS.named(policy).covers})
         before = self._settings()
         for name, value in settings.items():
             if before.get(name) != value:

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from caddis.matching import warm_up
 from caddis.models import Catalogue
 from caddis.ordering import warm_up as prepare_models
-from caddis.overlay import policy_named
+from caddis.overlay import BATCH_FORWARDINGS
 from caddis.spark.overlay.batches import Totals
 from caddis.spark.overlay.broker import BrokerSettings, EventSettings, StreamingBroker
 from caddis.spark.overlay.control import Refusal
@@ -143,7 +143,7 @@ class RunningOverlay:
     def _prepare(self) -> None:
         """Check what all brokers share, and compile the kernels before workers start."""
         events = self._events
-        policy = policy_named(events.policy)
+        policy = BATCH_FORWARDINGS.named(events.policy).name
         Catalogue(events.models).check(events.schema)
         self._folder.prepare(events.schema, events.event_key, events.timezone, policy)
         warm_up()

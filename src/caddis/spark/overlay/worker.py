@@ -35,7 +35,16 @@ from caddis.errors import IndexFolderError
 from caddis.matching import Matcher
 from caddis.models import AnswerCache, Asker, Reading, Tally
 from caddis.ordering import EventProblem
-from caddis.overlay import HERE, BatchRouter, Decider, KnownAnswers, Means, Neighbour, Subscriber
+from caddis.overlay import (
+    BATCH_FORWARDINGS,
+    HERE,
+    BatchRouter,
+    Decider,
+    KnownAnswers,
+    ModelContext,
+    Neighbour,
+    Subscriber,
+)
 from caddis.overlay.routing import PublicationRoutingGraph
 from caddis.spark.base import VersionFolder
 from caddis.spark.matching import KeyCheck, ModelFolder, OnError, joined
@@ -163,12 +172,14 @@ class WorkerRouter:
         statistics = self._models.statistics()
         if version != self._version:
             loaded = self._graphs.load(version)
-            means = Means(self._models.catalogue, statistics, self._asker)
-            self._router = BatchRouter(loaded.graph, means, self._settings.policy)
+            models = ModelContext(self._models.catalogue, statistics, self._asker)
+            self._router = BatchRouter(
+                loaded.graph, models, BATCH_FORWARDINGS.named(self._settings.policy)
+            )
             self._advertised = (
                 None
                 if loaded.advertised is None
-                else Decider(loaded.advertised, means, "unit-price")
+                else Decider(loaded.advertised, models, "unit-price")
             )
             ids = [link.subscription_id for link in loaded.graph.subscribers]
             self._subscribers = pa.array(ids, pa.string())

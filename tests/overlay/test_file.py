@@ -9,25 +9,25 @@ from hypothesis import strategies as st
 
 from caddis.errors import OverlayError
 from caddis.overlay import file as overlay_file
-from caddis.overlay.file import BrokerEntry, OverlayFile, read_overlay_file
+from caddis.overlay.file import BrokerEntry, OverlayFile, parse_overlay_file
 
 HEAD = 'schema: "event_id BIGINT"\nbrokers:\n'
 
 
-def written(folder: Path, text: str) -> Path:
-    path = folder / "overlay.yaml"
-    path.write_text(text)
-    return path
+PATH = Path("/west/overlay.yaml")
 
 
-def refusal(folder: Path, text: str) -> str:
-    """What a person is told, without the file's name."""
-    path = written(folder, text)
+def parsed(text: str) -> OverlayFile:
+    return parse_overlay_file(text, PATH)
+
+
+def refusal(text: str) -> str:
+    """The error that a person reads, without the file's name."""
     with pytest.raises(OverlayError) as caught:
-        read_overlay_file(path)
-    said = str(caught.value)
-    assert said.startswith(str(path))
-    return said.removeprefix(str(path)).lstrip(",: ")
+        parsed(text)
+    message = str(caught.value)
+    assert message.startswith(str(PATH))
+    return message.removeprefix(str(PATH)).lstrip(",: ")
 
 
 def example() -> str:
@@ -38,11 +38,10 @@ def example() -> str:
     return inspect.cleandoc("\n" + "\n".join(lines))
 
 
-def test_the_documented_example_is_read_as_it_says(tmp_path):
-    path = written(tmp_path, example())
-    found = read_overlay_file(path)
+def test_the_documented_example_is_read_as_it_says():
+    found = parsed(example())
     assert found == OverlayFile(
-        path=path,
+        path=PATH,
         schema="event_id BIGINT, city STRING, photo STRING",
         models=("my_models.py",),
         policy="emec",
@@ -53,8 +52,8 @@ def test_the_documented_example_is_read_as_it_says(tmp_path):
                 "cork",
                 joins="galway",
                 delay_ms=12.0,
-                subscriptions=tmp_path / "subs/cork.csv",
-                publishes=tmp_path / "events/cork",
+                subscriptions=PATH.parent / "subs/cork.csv",
+                publishes=PATH.parent / "events/cork",
                 advertises="city = 'Cork'",
             ),
         ),
@@ -62,36 +61,36 @@ def test_the_documented_example_is_read_as_it_says(tmp_path):
     assert list(found.topology.links()) == [("galway", "cork", 12.0)]
 
 
-def test_what_is_optional_may_be_left_out(tmp_path):
-    found = read_overlay_file(written(tmp_path, HEAD + "  galway:\n"))
+def test_what_is_optional_may_be_left_out():
+    found = parsed(HEAD + "  galway:\n")
     assert (found.models, found.policy, found.root) == ((), None, "galway")
     assert len(found.topology) == 1
 
 
-def test_the_root_need_not_be_the_broker_that_joins_no_other(tmp_path):
+def test_the_root_need_not_be_the_broker_that_joins_no_other():
     brokers = "  a: {joins: b, delay_ms: 1.5}\n  b:\n  c: {joins: b}\n"
-    as_written = read_overlay_file(written(tmp_path, HEAD + brokers)).topology
+    as_written = parsed(HEAD + brokers).topology
     assert as_written.path("c") == ("a", "b", "c")
-    turned = read_overlay_file(written(tmp_path, "root: c\n" + HEAD + brokers))
+    turned = parsed("root: c\n" + HEAD + brokers)
     assert list(turned.topology.links()) == [("c", "b", 0.0), ("b", "a", 1.5)]
 
 
-def test_a_name_is_what_is_written_whatever_yaml_makes_of_it(tmp_path):
-    found = read_overlay_file(written(tmp_path, HEAD + "  no:\n  12: {joins: no}\n"))
+def test_a_name_is_what_is_written_whatever_yaml_makes_of_it():
+    found = parsed(HEAD + "  no:\n  12: {joins: no}\n")
     assert found.topology.path("12") == ("no", "12")
 
 
-def test_an_absolute_path_stays_as_it_is(tmp_path):
-    found = read_overlay_file(written(tmp_path, HEAD + "  a: {publishes: /data/a}\n"))
+def test_an_absolute_path_stays_as_it_is():
+    found = parsed(HEAD + "  a: {publishes: /data/a}\n")
     assert found.brokers[0].publishes == Path("/data/a")
 
 
 @given(st.lists(st.integers(0, 10), max_size=10), st.data())
-def test_any_tree_in_any_order_is_read(tmp_path_factory, picks, data):
+def test_any_tree_in_any_order_is_read(picks, data):
     links = [(f"b{child}", f"b{pick % child}") for child, pick in enumerate(picks, start=1)]
     lines = ["  b0:\n", *(f"  {child}: {{joins: {parent}}}\n" for child, parent in links)]
     text = HEAD + "".join(data.draw(st.permutations(lines)))
-    tree = read_overlay_file(written(tmp_path_factory.mktemp("any"), text)).topology
+    tree = parsed(text).topology
     found = {frozenset((one, other)) for one, other, _ in tree.links()}
     assert found == {frozenset(link) for link in links}
 
@@ -120,14 +119,14 @@ def test_any_tree_in_any_order_is_read(tmp_path_factory, picks, data):
         ),
         (
             "schema: a\nbrokers: {a: }\nroot: b\n",
-            "line 3: 'root' of the overlay file names no broker: 'b'; there is: a",
+            "line 3: 'root' of the overlay file names no broker: 'b'; there are: a",
         ),
         ("schema: a\nbrokers:\n", "line 2: there are no brokers"),
         ("schema: a\nschema: b\n", "line 2: 'schema' stands twice in the overlay file; first"),
     ],
 )
-def test_a_file_that_describes_no_overlay_is_refused(tmp_path, text, said):
-    assert refusal(tmp_path, text).startswith(said)
+def test_a_file_that_describes_no_overlay_is_refused(text, said):
+    assert refusal(text).startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +142,7 @@ def test_a_file_that_describes_no_overlay_is_refused(tmp_path, text, said):
         ),
         (
             "  a: {zzz: 1}\n",
-            "line 3: unknown key 'zzz' in broker 'a'; there is: joins, delay_ms, subscriptions, ",
+            "line 3: unknown key 'zzz' in broker 'a'; there are: joins, delay_ms, subscriptions, ",
         ),
         (
             "  galway:\n  cork:\n    joins: galwya\n",
@@ -189,18 +188,10 @@ def test_a_file_that_describes_no_overlay_is_refused(tmp_path, text, said):
         ("  a: \x07\n", "not YAML: "),
     ],
 )
-def test_brokers_that_cannot_be_are_refused_with_their_line(tmp_path, brokers, said):
-    assert refusal(tmp_path, HEAD + brokers).startswith(said)
+def test_brokers_that_cannot_be_are_refused_with_their_line(brokers, said):
+    assert refusal(HEAD + brokers).startswith(said)
 
 
-def test_a_file_makes_nothing_run(tmp_path):
+def test_a_file_makes_nothing_run():
     text = HEAD + "  a: {publishes: !!python/object/apply:os.getcwd 'events'}\n"
-    assert read_overlay_file(written(tmp_path, text)).brokers[0].publishes == tmp_path / "events"
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(OverlayError, match=r"nowhere\.yaml: cannot be read: No such file"):
-        read_overlay_file(tmp_path / "nowhere.yaml")
-    (tmp_path / "photo").write_bytes(b"\xff\xd8\xff")
-    with pytest.raises(OverlayError, match="photo: not a text file"):
-        read_overlay_file(tmp_path / "photo")
+    assert parsed(text).brokers[0].publishes == PATH.parent / "events"

@@ -17,7 +17,7 @@ from caddis.overlay.forwarding import routes as kernels
 from caddis.overlay.forwarding.routes import ALWAYS, PairIndex, Routes, routes_of
 from caddis.overlay.forwarding.sharing_kernels import SPARED, URGENT, Shares, share
 from tests.ordering.twins import Problem, drawn_problem
-from tests.overlay import route_twins as twins
+from tests.overlay.forwarding import route_twins as twins
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import OverlayError
-from caddis.overlay.topology.round_trips import draw_places
-from caddis.overlay.topology.tree import Topology, grow_spanning_tree, link_times, spanning_tree
+from caddis.overlay.topology.round_trips import (
+    draw_places,
+    grow_spanning_tree,
+    link_times,
+    spanning_tree,
+)
+from caddis.overlay.topology.tree import Topology
 
 seeds = st.integers(0, 2**32 - 1)
 

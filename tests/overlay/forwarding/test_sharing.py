@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.overlay.adrift import (
+from tests.overlay.shuffled import (
     GROUPS,
-    Adrift,
+    ShuffledOverlay,
     drawn_facts,
     drawn_overlay,
     patient,
@@ -19,7 +19,7 @@ from tests.overlay.adrift import (
 KEEPS = (0.0, 0.3, 1.0)
 
 
-def runs_by_event(world: Adrift) -> Counter[tuple[int, int]]:
+def runs_by_event(world: ShuffledOverlay) -> Counter[tuple[int, int]]:
     """By event and model: how often it ran, anywhere."""
     found: Counter[tuple[int, int]] = Counter()
     for (event_id, _, model), times in world.runs.items():
@@ -27,7 +27,7 @@ def runs_by_event(world: Adrift) -> Counter[tuple[int, int]]:
     return found
 
 
-def check_charges(world: Adrift) -> None:
+def check_charges(world: ShuffledOverlay) -> None:
     """As long as an event is open where it was published, whatever has not run is in one charge."""
     for event_id, published in world.events.items():
         if event_id not in world.brokers[published.home]._visits:

@@ -10,21 +10,15 @@ from caddis.overlay.topology.round_trips import (
     PLANETLAB,
     Profile,
     draw_places,
-    read_round_trips,
+    parse_round_trips,
     synthetic_round_trips,
 )
 from caddis.overlay.topology.tree import Topology
 
-MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "planetlab"
+MEASURED = Path(__file__).resolve().parents[4] / "shared" / "data" / "planetlab"
 needs_planetlab = pytest.mark.skipif(
     not MEASURED.is_dir(), reason="PlanetLab's matrices are not beside the repository"
 )
-
-
-def written(folder: Path, text: str) -> Path:
-    path = folder / "times.txt"
-    path.write_text(text)
-    return path
 
 
 def profile(matrices: list[np.ndarray], trees: int) -> Profile:
@@ -65,7 +59,10 @@ def assert_like_planetlab(found: Profile, within: float, at_the_ends: float) -> 
 
 @needs_planetlab
 def test_the_profile_of_planetlab_is_what_was_measured():
-    matrices = [read_round_trips(MEASURED / f"PlanetLabData_{i}") for i in range(1, 6)]
+    matrices = [
+        parse_round_trips((MEASURED / f"PlanetLabData_{i}").read_text(), str(i))
+        for i in range(1, 6)
+    ]
     for matrix in matrices:
         assert matrix.shape == (490, 490)
         assert np.array_equal(matrix, matrix.T)
@@ -97,10 +94,10 @@ def test_some_places_keep_their_times():
     assert places.some(chosen).times_from(1).tolist() == places.times_from(4)[chosen].tolist()
 
 
-def test_a_matrix_is_read_with_its_gaps_and_without_its_empty_lines(tmp_path):
-    path = written(tmp_path, "0\t1.5  -1\n\n2 0 nan\n3 4 0\n\n")
+def test_a_matrix_is_read_with_its_gaps_and_without_its_empty_lines():
+    text = "0\t1.5  -1\n\n2 0 nan\n3 4 0\n\n"
     expected = np.array([[0, 1.5, -1], [2, 0, np.nan], [3, 4, 0]])
-    assert np.array_equal(read_round_trips(path), expected, equal_nan=True)
+    assert np.array_equal(parse_round_trips(text, "times"), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -112,16 +109,7 @@ def test_a_matrix_is_read_with_its_gaps_and_without_its_empty_lines(tmp_path):
         ("\n\n", ": there are no numbers in it"),
     ],
 )
-def test_what_is_no_square_matrix_is_refused_with_its_place(tmp_path, text, problem):
-    path = written(tmp_path, text)
+def test_what_is_no_square_matrix_is_refused_with_its_place(text, problem):
     with pytest.raises(OverlayError) as caught:
-        read_round_trips(path)
-    assert str(caught.value).startswith(f"{path}{problem}")
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(OverlayError, match="nowhere: cannot be read: No such file"):
-        read_round_trips(tmp_path / "nowhere")
-    (tmp_path / "photo").write_bytes(b"\xff\xd8\xff")
-    with pytest.raises(OverlayError, match="photo: not a text file"):
-        read_round_trips(tmp_path / "photo")
+        parse_round_trips(text, "times.txt")
+    assert str(caught.value).startswith(f"times.txt{problem}")

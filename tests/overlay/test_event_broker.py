@@ -7,7 +7,7 @@ import pytest
 
 from caddis.errors import OverlayError
 from caddis.models import UNASKED
-from caddis.overlay.broker import Broker
+from caddis.overlay.event_broker import EventBroker
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding
 from caddis.overlay.messages import (
     CLOCK,
@@ -26,8 +26,8 @@ from caddis.overlay.messages import (
     Subscriber,
 )
 from tests.ordering.clauses import CONCEPTS, Where, of_photo
-from tests.overlay.adrift import (
-    Adrift,
+from tests.overlay.shuffled import (
+    ShuffledOverlay,
     beliefs_of,
     drawn_facts,
     drawn_overlay,
@@ -48,7 +48,7 @@ def name_of(forwarding: Forwarding) -> str:
 # -- who comes and goes
 
 
-def change_something(world: Adrift, number: int) -> None:
+def change_something(world: ShuffledOverlay, number: int) -> None:
     """One more subscription, publisher or broker, or one less, or a new way between brokers."""
     rng, names = world.rng, sorted(world.brokers)
     at = str(rng.choice(names))
@@ -93,7 +93,7 @@ def test_events_follow_what_is_subscribed_at_the_moment(policy, covering):
 
 @pytest.mark.parametrize("policy", FORWARDINGS)
 def test_a_neighbour_that_joined_behind_whom_nobody_wants_anything_may_publish(policy):
-    world = Adrift(np.random.default_rng(0), FORWARDINGS[policy])
+    world = ShuffledOverlay(np.random.default_rng(0), FORWARDINGS[policy])
     world.add("a")
     world.advertise("a")
     world.subscribe("a", "s", Where("c0(photo)", lambda event: of_photo(event, 0)))
@@ -201,8 +201,8 @@ def test_an_event_that_is_refused_may_come_again():
 # -- one broker, by hand
 
 
-def a_broker(policy: str = "frontier") -> Broker:
-    broker = Broker("b", read, beliefs_of(np.random.default_rng(0)), FORWARDINGS[policy])
+def a_broker(policy: str = "frontier") -> EventBroker:
+    broker = EventBroker("b", read, beliefs_of(np.random.default_rng(0)), FORWARDINGS[policy])
     broker.handle(Neighbour("a"), Join())
     return broker
 
@@ -261,7 +261,7 @@ def test_what_cannot_be_is_refused():
         broker.handle(MODELS, Ask(0, 0))
     with pytest.raises(OverlayError, match="cannot come from clock"):
         broker.handle(CLOCK, Subscribe("s", "TRUE"))
-    with pytest.raises(OverlayError, match="unknown to it"):
+    with pytest.raises(OverlayError, match="unknown link"):
         broker.handle(Neighbour("stranger"), an_event())
     broker.handle(Subscriber("s"), Subscribe("s", "city = 'Cork'"))
     with pytest.raises(OverlayError, match="has no row"):

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from caddis.language import Clause, Column, Concept, parse_all
 from caddis.models import NO, UNASKED, UNKNOWN, YES, Catalogue
-from caddis.overlay.broker import Broker
+from caddis.overlay.event_broker import EventBroker
 from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, Sharing
 from caddis.overlay.forwarding.sharing import IMPATIENT, SharingVisit
@@ -94,7 +94,7 @@ class Published:
     expected: frozenset[tuple[str, str]]
 
 
-class Adrift:
+class ShuffledOverlay:
     """A forest of brokers, and all that is under way."""
 
     def __init__(
@@ -106,7 +106,7 @@ class Adrift:
     ) -> None:
         self.rng, self.forwarding, self.covering = rng, forwarding, covering
         self.beliefs = beliefs_of(rng) if beliefs is None else beliefs
-        self.brokers: dict[str, Broker] = {}
+        self.brokers: dict[str, EventBroker] = {}
         self.edges: set[frozenset[str]] = set()
         self.wheres: dict[tuple[str, str], Where] = {}
         """By broker and subscription."""
@@ -126,7 +126,7 @@ class Adrift:
     # -- who is there
 
     def add(self, name: str) -> None:
-        self.brokers[name] = Broker(
+        self.brokers[name] = EventBroker(
             name, read, self.beliefs, self.forwarding, covering=self.covering
         )
 
@@ -329,9 +329,9 @@ def drawn_overlay(
     covering: bool | None = None,
     most_brokers: int = 12,
     most_subscriptions: int = 20,
-) -> Adrift:
+) -> ShuffledOverlay:
     """A random tree with subscriptions anywhere and one to three publishers; all is quiet."""
-    world = Adrift(rng, forwarding, covering=covering)
+    world = ShuffledOverlay(rng, forwarding, covering=covering)
     count = int(rng.integers(1, most_brokers + 1))
     names = [f"b{number}" for number in range(count)]
     for number, name in enumerate(names):
@@ -347,7 +347,7 @@ def drawn_overlay(
     return world
 
 
-def publish_some(world: Adrift, count: int) -> None:
+def publish_some(world: ShuffledOverlay, count: int) -> None:
     """Events at random publishers, which may come while others are being decided."""
     homes = sorted(world.publishers)
     for _ in range(count):

@@ -1,11 +1,14 @@
-"""A broker without I/O: messages in, messages out.
+"""A broker that decides one event at a time, without I/O: messages in, messages out.
 
     control ─▶ Routing ─▶ publication routing table ─compiled when it changed─▶ graph
-    events  ─▶ Visit, one an event ─▶ what to run, what to send
+    events  ─▶ Visit, one for each event ─▶ what to run, what to send
 
-One model runs at a time; events wait for their turn in the order in which they came, and an event
-that has to wait for others lets the next one go first. An event that has been here is not decided
-again, so that a link may deliver it twice.
+One model runs at a time. Events take turns in the order of their arrival, and an event that waits
+for other brokers lets the next one go first. An event that has been here is not decided again, so
+a link may deliver it twice.
+
+The broker on Spark decides micro-batches instead (`caddis.spark.overlay.BatchBroker`). Both have
+the same `Routing`, routing graph and policies.
 """
 
 from __future__ import annotations
@@ -48,18 +51,19 @@ from caddis.overlay.messages import (
 from caddis.overlay.routing import CompileClauses, PublicationRoutingGraph, Read, Routing
 
 REMEMBERED = 100_000
-"""Events that are known to have been here."""
+"""How many events a broker remembers to have seen, the latest ones: what a link delivers twice
+must come again before that many others have come."""
 
 
-class Broker:
+class EventBroker:
     """One site of an overlay.
 
-    read: the clauses of a WHERE text.
-    beliefs: what all brokers know of concepts and models.
-    covering: whether neighbours are spared clauses that others cover; None: as the policy likes it.
+    read: gives the clauses of a WHERE text.
+    beliefs: the concepts and models, as all brokers number them, and what is believed about them.
+    covering: whether neighbours are spared clauses that others cover; None leaves it to the policy.
     routing: tables that are filled already.
-    compile_clauses: makes a matcher of all clauses in the tables; another one than that of the
-        Matcher lets a broker match events that it cannot read.
+    compile_clauses: makes a matcher of all clauses in the tables. A sealed one lets a broker match
+        events that it cannot read.
     """
 
     def __init__(
@@ -83,14 +87,14 @@ class Broker:
         self._version: tuple[int, tuple[str, ...]] = -1, ()
         self._visits: dict[int, Visit] = {}
         self._seen: OrderedDict[int, Link | Inside] = OrderedDict()
-        """By event that has been here: where it came from."""
+        """For each event that has been here: where it came from."""
         self._queue: list[tuple[int, int]] = []
-        """Arrival and id of events that have a model to run."""
+        """A heap of arrival number and id of the events that have a model to run."""
         self._arrivals = 0
         self._busy = False
 
     def handle(self, link: Link | Inside, message: Message) -> Sent:
-        """Take in a message that came through a link; gives what must be sent, in order."""
+        """Take in a message that came through a link; return what must be sent, in this order."""
         match message:
             case Publish():
                 return self._publish(link, message)
@@ -110,9 +114,9 @@ class Broker:
         return sent
 
     def forget(self) -> tuple[int, ...]:
-        """Lose all events that are being decided, as by a crash; which they were.
+        """Drop all events that are being decided, as a crash would, and return their ids.
 
-        They are to be delivered again.
+        They have to be delivered again.
         """
         lost = tuple(self._visits)
         for event_id in lost:
@@ -124,12 +128,12 @@ class Broker:
 
     @property
     def deciding(self) -> KeysView[int]:
-        """The ids of events that are not decided yet."""
+        """The ids of the events that are not decided yet."""
         return self._visits.keys()
 
     @property
     def graph(self) -> CompiledGraph:
-        """The publication routing graph as it is now."""
+        """The publication routing graph of the tables as they are now."""
         version = self.routing.version, self.routing.neighbours
         if self._compiled is None or self._version != version:
             graph = PublicationRoutingGraph.compile(
@@ -155,19 +159,20 @@ class Broker:
         return self._after(visit, visit.begin())
 
     def _again(self, link: Link | Inside, message: Publish) -> Sent:
-        """An event that has been here: only what comes with it may be new."""
+        """Handle an event that has been here: only what comes with it may be new."""
         if self._forwarding.sharing is None or not isinstance(link, Neighbour):
             return []
         event_id, charge = message.event.event_id, message.charge
         visit = self._visits.get(event_id)
         if visit is None or not visit.is_from(link):
+            # It is decided here, so the charge must go back: somebody may wait for these models.
             return [(link, Learnt(event_id, charge=charge, closed=True))]
         concepts = np.flatnonzero(message.known != UNASKED)
         marks = tuple(message.known[concepts].tolist())
         return self._learn(link, Learnt(event_id, tuple(concepts.tolist()), marks, charge))
 
     def _lose(self, link: Link) -> Sent:
-        """A neighbour is gone, or knows nothing any more: open events no longer wait for it."""
+        """Let open events no longer wait for a neighbour that is gone or has started anew."""
         sent: Sent = []
         for visit in list(self._visits.values()):
             sent += self._after(visit, visit.lose(link))
@@ -177,7 +182,7 @@ class Broker:
         if isinstance(link, Publisher):
             return NOBODY
         if not isinstance(link, Neighbour) or link not in graph.number_of:
-            raise OverlayError(f"broker {self.name!r} got an event through {link}, unknown to it")
+            raise OverlayError(f"broker {self.name!r} got an event through an unknown link: {link}")
         return graph.number_of[link]
 
     def _learn(self, link: Link | Inside, message: Learnt) -> Sent:
@@ -188,11 +193,12 @@ class Broker:
         return self._pass_on(link, message)
 
     def _pass_on(self, link: Neighbour, message: Learnt) -> Sent:
-        """Decided here already: who the event came from has to find someone for a charge."""
+        """Hand a charge back for an event that is decided here: its source must find another."""
         source = self._seen.get(message.event_id, link)
         if not isinstance(source, Neighbour) or not message.charge:
             return []
         if source == link and message.closed:
+            # Both sides have closed the event; sending the charge back again would never end.
             return []
         return [(source, Learnt(message.event_id, charge=message.charge, closed=True))]
 
@@ -211,7 +217,7 @@ class Broker:
         return self._after(visit, visit.wake(message.reason, message.serial))
 
     def _after(self, visit: Visit, sent: Sent) -> Sent:
-        """Let a visit take its turn, or leave."""
+        """Let a visit queue for its turn, or end it if nothing is left to do."""
         if visit.done:
             del self._visits[visit.event.event_id]
         elif visit.model != NONE and visit.running == NONE and not visit.queued:
@@ -220,11 +226,11 @@ class Broker:
         return sent if self._busy or not self._queue else sent + self._work()
 
     def _work(self) -> Sent:
-        """Run the next model of the event that has been here longest, if none runs."""
+        """Ask for the next model of the event that came first, unless a model is running."""
         while self._queue and not self._busy:
             _, event_id = heapq.heappop(self._queue)
             visit = self._visits.get(event_id)
-            if visit is None:
+            if visit is None:  # it ended while it was queued
                 continue
             visit.queued = False
             if visit.model != NONE:

@@ -11,12 +11,12 @@ import pytest
 from caddis.errors import OverlayError
 from caddis.language import Column, Concept
 from caddis.models import UNASKED
-from caddis.overlay.broker import Broker
+from caddis.overlay.event_broker import EventBroker
 from caddis.overlay.forwarding.compiled_graph import Beliefs
-from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, forwarding_named
+from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding
 from caddis.overlay.messages import MODELS, Ask, Event, Publish, Publisher, Subscribe, Subscriber
 from tests.ordering.clauses import CONCEPTS, Where, of_photo
-from tests.overlay.adrift import Adrift, drawn_overlay, patient, publish_some, read
+from tests.overlay.shuffled import ShuffledOverlay, drawn_overlay, patient, publish_some, read
 
 KNOBS = [
     patient(patience_ms, linger_ms, keep)
@@ -118,7 +118,7 @@ def test_figure_2b_a_satisfied_link_defers_f2_to_b3(policy):
     """B1 knows s1, s2 and s3 through l1, and s4 through l2. f1 is true and satisfies s1, so l1;
     s2 and s3 leave, and with them f2, which B3 runs.
     """
-    world = Adrift(
+    world = ShuffledOverlay(
         np.random.default_rng(0), FORWARDINGS[policy], beliefs([10, 10, 10], [0.5, 0.5, 0.5])
     )
     for name in ("B1", "B2", "B3"):
@@ -156,7 +156,7 @@ def test_mec_and_emec_choose_different_models_by_hand():
     firsts = {}
     for policy in ("mec", "emec"):
         known = beliefs([10, 12, 90], [0.5, 0.5, 0.5])
-        broker = Broker("b", read, known, FORWARDINGS[policy])
+        broker = EventBroker("b", read, known, FORWARDINGS[policy])
         either = f"c{F1}(photo) OR (c{F2}(photo) AND c{F3}(photo))"
         broker.handle(Subscriber("s"), Subscribe("s", either))
         row = pa.record_batch({"event_id": [0], "city": ["Cork"], "photo": ["1"]})
@@ -170,4 +170,4 @@ def test_mec_and_emec_choose_different_models_by_hand():
 
 def test_a_policy_that_is_not_there_is_named_with_one_that_is():
     with pytest.raises(OverlayError, match="did you mean 'frontier'"):
-        forwarding_named("fronteer")
+        FORWARDINGS.named("fronteer")
