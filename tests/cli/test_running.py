@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import threading
-import time
 from dataclasses import dataclass
 
 import pytest
@@ -39,9 +38,9 @@ def test_a_result_is_one_object_for_a_machine(capsys):
             return Found(3)
 
     run(work, as_json=True)
-    said = capsys.readouterr()
-    assert json.loads(said.out) == {"number": 3}
-    assert said.err == ""
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == {"number": 3}
+    assert shown.err == ""
 
 
 def test_steps_are_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):
@@ -90,6 +89,21 @@ def test_debugging_shows_where_an_error_came_from(capsys, monkeypatch):
         "raise error\nValueError: odd\ncaddis: unexpected ValueError: odd\n"
         in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_came_ignored_stays_ignored(capsys, number):
+    def work(job: Job) -> Found:
+        os.kill(os.getpid(), number)
+        return Found(3)
+
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        run(work, as_json=False)
+        assert signal.getsignal(number) == signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+    assert capsys.readouterr() == ("found 3\n", "")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -149,9 +163,8 @@ def test_on_a_terminal_a_step_is_a_live_line_with_a_bar():
     with shown.step("Counting") as step:
         step.update("1/2 tasks", 1, 2)
         step.done = "Counted"
-        time.sleep(0.2)
-    said = terminal.getvalue()
-    assert "Counting" in said
-    assert "━" in said
-    assert "1/2 tasks" in said
-    assert said.rstrip().splitlines()[-1].rstrip().endswith("s")
+    lines = terminal.getvalue()
+    assert "Counting" in lines
+    assert "━" in lines
+    assert "1/2 tasks" in lines
+    assert lines.rstrip().splitlines()[-1].rstrip().endswith("s")

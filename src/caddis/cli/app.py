@@ -1,4 +1,4 @@
-"""The `caddis` command: its verbs, its version, its help."""
+"""The `caddis` command: its verbs, and the options before them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from caddis.cli.lab import app as lab
 from caddis.cli.match import app as match
 from caddis.cli.overlay import app as overlay
 from caddis.cli.sealed import app as sealed
+from caddis.cli.shell import LogFormat, LogLevel, log_to_stderr
 from caddis.cli.topics import app as topics
 
 app = typer.Typer(
@@ -25,13 +26,13 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done; 1 the input or the machine is not as it must be; 2 wrong usage; "
-    "130 stopped by Ctrl-C. With CADDIS_DEBUG=1 errors come with their whole story.",
+    "130 stopped by Ctrl-C. With CADDIS_DEBUG=1 errors come with a traceback.",
 )
 for noun in (match, explain, demo, doctor, overlay, topics, keys, sealed, lab):
     app.add_typer(noun)
 
 
-def _say_version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"caddis {__version__}")
         raise typer.Exit
@@ -39,22 +40,22 @@ def _say_version(wanted: bool) -> None:
 
 @app.callback()
 def caddis(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001, its callback does it all
         bool,
         typer.Option(
-            "--version",
-            callback=_say_version,
-            is_eager=True,
-            help="Show the version.",
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
+    log_level: LogLevel = "off",
+    log_format: LogFormat = "text",
 ) -> None:
     """Match events against very many standing subscriptions.
 
     A subscription is an SQL WHERE clause: city = 'Galway' AND price < 200.
-    Caddis finds, for every event, all the subscriptions that it satisfies,
+    For every event Caddis finds all the subscriptions that it satisfies,
     as Spark SQL would decide each of them.
 
-    Begin with [bold]caddis demo[/bold]; if something does not work, ask
+    Begin with [bold]caddis demo[/bold]. If something does not work, try
     [bold]caddis doctor[/bold].
     """
+    log_to_stderr(log_level, log_format)

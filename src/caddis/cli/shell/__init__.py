@@ -12,6 +12,7 @@ The work is given a `Job`: its `screen` says what is going on, and its `resource
 however the work ends.
 """
 
+from caddis.cli.shell.logs import LogFormat, LogLevel, log_to_stderr
 from caddis.cli.shell.machine import (
     JAVA_ADVICE,
     OLDEST_JAVA,
@@ -57,6 +58,8 @@ __all__ = [
     "EventKey",
     "EventsFormat",
     "Job",
+    "LogFormat",
+    "LogLevel",
     "Master",
     "ModelSummary",
     "Models",
@@ -74,6 +77,7 @@ __all__ = [
     "fills",
     "find_java",
     "load_models",
+    "log_to_stderr",
     "milliseconds_a_run",
     "naming_the_option",
     "naming_the_option_in",

@@ -3,11 +3,15 @@
 The work runs in a thread of its own; the main thread only waits, so that Ctrl-C is heard at once
 and never in the middle of a call to Java. What the work has opened (a session, a half-written
 folder) belongs to the main thread's stack, which closes it in every case.
+
+A signal that the parent process had ignored when Caddis started, as nohup and a shell's background
+jobs do, stays ignored. Python itself leaves SIGINT alone then; for SIGTERM it is done here.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -24,6 +28,8 @@ from rich.console import Console
 from caddis.cli.shell.screen import Screen
 from caddis.errors import CaddisError
 
+logger = logging.getLogger(__name__)
+
 STOPPED = 130
 TERMINATED = 143
 LAST_COUNT = 3.0
@@ -31,13 +37,13 @@ LAST_COUNT = 3.0
 
 
 class Result(Protocol):
-    """What a verb found: for a machine, and for a person."""
+    """What a verb shows when it is done: a summary for a person, or an object for a machine."""
 
     def as_json(self) -> dict[str, object]:
-        """One object."""
+        """The values of one JSON object."""
 
     def show(self, console: Console) -> None:
-        """A summary of at most 80 columns."""
+        """Print a summary of at most 80 columns."""
 
 
 class Job:
@@ -47,12 +53,12 @@ class Job:
         self.screen = Screen(quiet=quiet)
         self.resources = ExitStack()
         self.so_far: Callable[[], Result] | None = None
-        """For work that is meant to be stopped: its result up to now."""
+        """What gives the result up to now, for work that only ends when it is stopped."""
         self.ended = threading.Event()
 
     def close(self) -> None:
         """Close everything that the work has opened; Ctrl-C cannot cut this short."""
-        with _ignoring_ctrl_c():
+        with _ignoring_signals():
             self.screen.close()
             self.resources.close()
 
@@ -62,7 +68,10 @@ class _Terminated(KeyboardInterrupt):
 
 
 def run(work: Callable[[Job], Result], *, as_json: bool) -> None:
-    """Do the work and show its result, or one message and the exit code that it stands for."""
+    """Do the work and show its result; if it fails, one message and its exit code.
+
+    as_json: print the result as a JSON object, and show no steps.
+    """
     job = Job(quiet=as_json)
     try:
         with _hearing_termination():
@@ -81,7 +90,7 @@ def run(work: Callable[[Job], Result], *, as_json: bool) -> None:
 
 
 def debugging() -> bool:
-    """Whether the user asked for whole stories."""
+    """Whether the user asked for tracebacks and for Spark's own log, with CADDIS_DEBUG=1."""
     return os.environ.get("CADDIS_DEBUG", "") not in ("", "0")
 
 
@@ -118,6 +127,7 @@ def _stopped(job: Job, as_json: bool) -> None:
 
 def _failed(error: Exception, as_json: bool) -> None:
     message = _message(error)
+    logger.debug("failed", exc_info=error)
     if as_json:
         _print_json({"error": {"kind": type(error).__name__, "message": message}})
     if debugging():
@@ -141,17 +151,20 @@ def _print_json(value: dict[str, object]) -> None:
 
 @contextmanager
 def _hearing_termination() -> Iterator[None]:
-    """Let SIGTERM end the work as cleanly as Ctrl-C does."""
+    """Let SIGTERM end the work as cleanly as Ctrl-C does, unless it came ignored."""
 
     def end(*_: object) -> None:
         raise _Terminated
 
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:
+        yield
+        return
     with _handling(signal.SIGTERM, end):
         yield
 
 
 @contextmanager
-def _ignoring_ctrl_c() -> Iterator[None]:
+def _ignoring_signals() -> Iterator[None]:
     with _handling(signal.SIGINT, signal.SIG_IGN), _handling(signal.SIGTERM, signal.SIG_IGN):
         yield
 
@@ -160,7 +173,7 @@ def _ignoring_ctrl_c() -> Iterator[None]:
 def _handling(
     number: signal.Signals, handler: Callable[..., None] | signal.Handlers
 ) -> Iterator[None]:
-    """A signal's handler for a while; only the main thread may set one."""
+    """Handle a signal so for a while; only the main thread may set handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,12 +1,12 @@
-"""Numbers and rows as a person reads them.
+"""What a verb shows: its steps while it works, and numbers and tables as a person reads them.
 
-How a verb says what it is doing: a live line on a terminal, plain lines elsewhere.
-
-Steps go to stderr, so that stdout holds the result alone; with --json they are not shown.
+A step is a live line on a terminal, and plain lines elsewhere. Steps go to stderr, so that stdout
+holds the result alone; with --json they are not shown. They are logged in any case.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,9 +17,15 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, Task, TextColumn, 
 from rich.table import Table
 from rich.text import Text
 
+logger = logging.getLogger(__name__)
+
+WIDTH = 60
+PLAIN_EVERY = 10.0
+"""Seconds between two lines about one step, where lines cannot be redrawn."""
+
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """A number of things.
+    """A number of things, in words.
 
     >>> count(1, "file"), count(1200, "file"), count(2, "batch", "batches")
     ('1 file', '1,200 files', '2 batches')
@@ -28,7 +34,7 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def rate(things: int, seconds: float) -> str:
-    """Things a second, to three digits.
+    """How many things a second, to three digits.
 
     >>> rate(123456, 1.0), rate(5, 2.0)
     ('123,000', '2.5')
@@ -38,7 +44,7 @@ def rate(things: int, seconds: float) -> str:
 
 
 def short(number: float) -> str:
-    """A measured number: a digit behind the point, or two digits of a small one.
+    """A measured number with one digit after the point; below 1, with two significant digits.
 
     >>> short(1234.56), short(0.012345), short(0.0)
     ('1,234.6', '0.012', '0')
@@ -47,7 +53,7 @@ def short(number: float) -> str:
 
 
 def show_rows(console: Console, rows: Iterable[tuple[str, str, str]]) -> None:
-    """Name, number and remark, one line each."""
+    """Print lines of a name, a number and a remark."""
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(justify="right", style="bold")
@@ -59,7 +65,10 @@ def show_rows(console: Console, rows: Iterable[tuple[str, str, str]]) -> None:
 
 
 def text_table(*names: str, texts: Collection[int] = (0,)) -> Table:
-    """A table of numbers, but for the columns at these places."""
+    """An empty table of numbers with these headings.
+
+    texts: the places of columns that hold texts, which are aligned to the left.
+    """
     table = Table(box=None, pad_edge=False, header_style="dim")
     for at, name in enumerate(names):
         table.add_column(name, justify="left" if at in texts else "right", overflow="fold")
@@ -67,18 +76,13 @@ def text_table(*names: str, texts: Collection[int] = (0,)) -> Table:
 
 
 def show_titled(title: str, table: Table, console: Console) -> None:
-    """A table below its title."""
+    """Print a table below its title."""
     console.print(f"\n[bold]{title}[/bold]")
     console.print(table)
 
 
-WIDTH = 60
-PLAIN_EVERY = 10.0
-"""Seconds between two lines about one step, where lines cannot be redrawn."""
-
-
 class Step:
-    """One step under way. `done` is what will be said of it when it has ended."""
+    """One step under way; `done` is the line that is shown when it has ended."""
 
     def __init__(self, console: Console, doing: str) -> None:
         self.done = doing
@@ -92,11 +96,11 @@ class Step:
 
     @property
     def seconds(self) -> float:
-        """How long it has been going on."""
+        """How long the step has been going on."""
         return time.monotonic() - self._began
 
     def update(self, detail: str, done: int = 0, total: int | None = None) -> None:
-        """How far it is; with a total there is a bar."""
+        """Show how far the step is; with a total, as a bar."""
         if self._live and self._task is not None:
             self._live.update(self._task, detail=escape(detail), completed=done, total=total)
         elif time.monotonic() - self._spoke >= PLAIN_EVERY:
@@ -113,13 +117,16 @@ class Step:
             self._live.start()
 
     def end(self) -> None:
-        """Take the live line away; twice does no harm."""
+        """Take the live line away; calling it twice does no harm."""
         if self._live:
             self._live.stop()
 
 
 class Screen:
-    """The terminal, or what stands in its place."""
+    """Where messages and results are printed: the terminal, or what stands in its place.
+
+    quiet: show no messages.
+    """
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.messages = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
@@ -128,18 +135,19 @@ class Screen:
         self._closed = False
 
     def say(self, line: str) -> None:
-        """One line about what is going on."""
+        """Print one line about what is going on."""
         self.messages.print(escape(line))
 
     @contextmanager
     def step(self, doing: str) -> Iterator[Step]:
-        """A step of the work; when it has ended, a line says what was done and how long it took."""
+        """Show a step while it is under way, and afterwards what was done and how long it took."""
         step = self._step = Step(self.messages, doing)
         step.begin()
         try:
             yield step
         finally:
             step.end()
+        logger.debug("%s in %.1f s", step.done, step.seconds)
         if self._closed:
             return
         tick = "✓" if self.messages.encoding.startswith("utf") else "*"
