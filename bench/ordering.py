@@ -90,12 +90,12 @@ def some_clauses(size: int, candidates: int, events: int, seed: int) -> Case:
     return Case(instance, outcomes, owners, np.concatenate(drawn).astype(np.int32))
 
 
-class Timed(Policy):
+class Timed:
     """A policy that counts its event-rounds, the models it runs, and the CPU time of graph work."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.name, self.shares = policy.name, policy.shares  # type: ignore[misc]
+        self.name, self.shares = policy.name, policy.shares
         self.seconds, self.event_rounds, self.runs = 0.0, 0, 0
         self._graphs: Graphs | None = None
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from caddis.lab.workloads.instances import outcomes, paper_workload, random_instance, spread_costs
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate import Instance
 
 
 def concepts_of(literals: tuple[int, ...]) -> list[int]:

@@ -8,8 +8,7 @@ import pytest
 
 from caddis.lab.workloads.instances import random_instance
 from caddis.lab.yardsticks.optimum import Strategy, expected_cost, optimum, undecided
-from caddis.ordering.certificate.cheapest import certificate
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate import Instance, certificate
 
 
 def an_instance(costs, selectivity, clauses, answered_by=None) -> Instance:

@@ -15,7 +15,7 @@ from caddis.lab.simulators import overlay as simulator
 from caddis.lab.simulators.overlay import Crash, _along, simulate
 from caddis.lab.simulators.overlay_report import Simulation, size_of
 from caddis.lab.workloads.instances import Subscription, Workload, parsed, where_of
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate import Instance
 from caddis.overlay.event_broker import EventBroker
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding
 from caddis.overlay.messages import Event, Learnt, Message, Publish

@@ -17,7 +17,7 @@ from caddis.arrays import Floats
 from caddis.lab.workloads.instances import random_instance
 from caddis.lab.yardsticks.optimum import optimum, policy_costs
 from caddis.ordering import POLICIES
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate import Instance
 
 pytestmark = pytest.mark.no_cover
 INSTANCES = 300

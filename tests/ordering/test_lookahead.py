@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from caddis.lab.workloads.instances import random_instance
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate import Instance
 from caddis.ordering.kernels.layout import MOST_ASKED, NONE
 from caddis.ordering.kernels.lookahead import lookahead
 from caddis.ordering.kernels.rollout import lookahead_either

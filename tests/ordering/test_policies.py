@@ -15,12 +15,11 @@ from caddis.lab.workloads.instances import outcomes, paper_workload, random_inst
 from caddis.lab.yardsticks.optimum import candidate_costs, policy_costs
 from caddis.models import NO, YES, Marks
 from caddis.ordering import POLICIES
-from caddis.ordering.certificate.cheapest import certificates
-from caddis.ordering.deciding import unshared
+from caddis.ordering.certificate import certificates
+from caddis.ordering.demand import unshared
 from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.kernels.choice import MOST_LOOKED_AHEAD
-from caddis.ordering.planning import concepts_of, decide
-from caddis.ordering.policies import DEFAULT, Policy, policy_named
+from caddis.ordering.policies import Policy, concepts_of, decide
 from tests.ordering.twins import (
     Problem,
     drawn_answers,
@@ -36,11 +35,12 @@ from tests.ordering.twins import (
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-class Watched(Policy):
+class Watched:
     """A policy that is looked at while it chooses."""
 
     def __init__(self, policy: Policy, answered_by: Int32s) -> None:
         self._policy, self._answered_by = policy, answered_by
+        self.name, self.shares = policy.name, policy.shares
 
     def next_models(self, graphs: Graphs, plan: Plan) -> Bools:
         wanted = self._policy.next_models(graphs, plan)
@@ -191,6 +191,6 @@ def test_taken_apart_every_pair_of_event_and_link_is_an_event_of_its_own(seed):
 
 
 def test_a_policy_is_found_by_its_name_and_a_near_one_is_named():
-    assert policy_named(DEFAULT).name == DEFAULT
+    assert POLICIES.named(None).name == "foresight"
     with pytest.raises(ModelError, match="did you mean 'unit-price'"):
-        policy_named("unit_price")
+        POLICIES.named("unit_price")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from caddis.lab.workloads.instances import random_instance
 from caddis.ordering import POLICIES
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate import Instance
 from caddis.ordering.kernels.prices import cheapest_refutation, prank, unit_price
 from tests.ordering.twins import (
     an_instance,

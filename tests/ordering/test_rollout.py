@@ -10,7 +10,7 @@ import pytest
 
 from caddis.lab.workloads.instances import random_instance
 from caddis.lab.yardsticks.optimum import Strategy, expected_cost, undecided
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate import Instance
 from caddis.ordering.kernels.lookahead import lookahead
 from caddis.ordering.kernels.prices import unit_price
 from caddis.ordering.kernels.rollout import AHEAD, BY_PRICE, MOST_STEPS, better, followed, pick

@@ -19,7 +19,7 @@ from caddis.lab.yardsticks.optimum import demand_of, plan_of
 from caddis.language import Column, Concept
 from caddis.matching import NOTHING
 from caddis.models import NO, UNASKED, UNKNOWN, YES, Marks
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate import Instance
 from caddis.ordering.demand import Demand
 from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.kernels.layout import GraphArrays, PlanArrays

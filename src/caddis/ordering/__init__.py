@@ -1,10 +1,17 @@
 """Which model next, so that as few run as can be.
 
-`Executor` matches batches with models; `POLICIES` are the ways in which it may order them.
+    matchers ──Demand──▶ candidate clauses ──Graphs──▶ residual graphs
+                                                          ▲ answers      │ what is open
+                                                          │              ▼
+                                                        models ◀──── Policy + Plan
+
+`Executor` matches batches with models; `POLICIES` are the ways in which it may order them;
+`explain_models` retells how events were decided, and `certificate` says what the least would have
+been. The loops of all this are in `kernels`.
 """
 
-from caddis.ordering.deciding import EventProblem, unshared
-from caddis.ordering.demand import Demand
+from caddis.ordering.deciding import EventProblem
+from caddis.ordering.demand import Demand, unshared
 from caddis.ordering.executor import Executor, Outcome, warm_up
 from caddis.ordering.explaining import (
     Answer,
@@ -15,11 +22,9 @@ from caddis.ordering.explaining import (
     reasons,
 )
 from caddis.ordering.graph import Graphs, Plan
-from caddis.ordering.planning import concepts_of, decide
-from caddis.ordering.policies import DEFAULT, POLICIES, Policy, policy_named
+from caddis.ordering.policies import POLICIES, Policy, concepts_of, decide
 
 __all__ = [
-    "DEFAULT",
     "POLICIES",
     "Answer",
     "Demand",
@@ -35,7 +40,6 @@ __all__ = [
     "concepts_of",
     "decide",
     "explain_models",
-    "policy_named",
     "reasons",
     "unshared",
     "warm_up",

@@ -2,17 +2,21 @@
 
 Subscriptions come in segments, each with a matcher of its own; an event's models are ordered for
 all of them together. So clauses, links and needs are numbered through, and dead links left out.
+
+`unshared` is what it costs if no answer is shared: each link of an event becomes an event of its
+own, with that link's clauses alone, so that what is asked for one subscription is asked again for
+the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from caddis.arrays import Bools, Int32s, Int64s
+from caddis.arrays import Bools, Int32s, Int64s, offsets_of, places_in_rows
 from caddis.language import Concept
 from caddis.matching import NOTHING, LinkMatcher, Needs
 
@@ -93,12 +97,12 @@ class Demand:
             np.array(offsets, np.int64),
             np.array(link_offsets, np.int64),
             np.where(count == 0, GONE, of_clause).astype(np.int32),
-            _starts(lengths),
+            offsets_of(lengths),
             literals,
-            _starts(count),
+            offsets_of(count),
             link.astype(np.int32),
             np.bincount(clause[~several], minlength=len(of_clause)) > 0,
-            _starts(np.bincount(clause[several], minlength=len(of_clause))),
+            offsets_of(np.bincount(clause[several], minlength=len(of_clause))),
             link[several].astype(np.int32),
         )
 
@@ -120,6 +124,50 @@ class Demand:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Unshared:
+    """Candidate pairs, apart by link."""
+
+    demand: Demand
+    """In which a clause leads to one link."""
+    events: Int32s
+    """By pair, ascending: an event for each link of an event."""
+    clauses: Int32s
+    event_of: Int32s
+    """By such an event: the event that it comes from."""
+    pair_of: Int64s
+    """By pair: the pair that it comes from."""
+
+
+def unshared(demand: Demand, events: Int32s, clauses: Int32s) -> Unshared:
+    """Take candidate pairs, sorted by event, apart."""
+    counts = np.diff(demand.link_starts)
+    of_clause = np.repeat(demand.of_clause, counts)
+    edges = np.arange(len(demand.links))
+    apart = Demand.from_edges(
+        demand.concepts,
+        [],
+        of_clause,
+        edges,
+        demand.links.astype(np.int64),
+        [0, len(edges)],
+        [0, int(demand.link_offsets[-1])],
+    )
+    apart = replace(apart, starts=demand.starts, literals=demand.literals)
+    own = counts[clauses]
+    edge = np.repeat(demand.link_starts[clauses], own) + places_in_rows(own)
+    keys = np.repeat(events, own) * np.int64(demand.link_offsets[-1]) + demand.links[edge]
+    found, event = np.unique(keys, return_inverse=True)
+    order = np.argsort(event, kind="stable")
+    return Unshared(
+        apart,
+        event[order].astype(np.int32),
+        edge[order].astype(np.int32),
+        (found // demand.link_offsets[-1]).astype(np.int32),
+        np.repeat(np.arange(len(events)), own)[order],
+    )
 
 
 def _numbered(
@@ -152,7 +200,3 @@ def _without_needs(matcher: LinkMatcher) -> Needs:
 
 def _joined(arrays: Sequence[Int32s | Int64s]) -> Int64s:
     return np.concatenate([np.zeros(0, np.int64), *arrays])
-
-
-def _starts(counts: Int64s) -> Int64s:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

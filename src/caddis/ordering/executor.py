@@ -6,6 +6,11 @@
 Events with open clauses are decided some dozens at first and then more at a time, and after each
 slice the statistics learn from what ran, so that a plan made on guesses does not last. No event
 without a candidate clause touches a model, nor does one whose candidates need none.
+
+Statistics move with every slice, and most moves change no choice, or none that matters. A new plan
+also forgets the choices that the old one has worked out. So when beliefs have moved, the `Planner`
+tries both plans on the events at hand, with answers drawn as the new beliefs have it, and keeps the
+old one unless it would cost noticeably more.
 """
 
 from __future__ import annotations
@@ -18,19 +23,36 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Bools, Int32s
+from caddis.arrays import Bools, Floats, Int32s, places_in_rows
 from caddis.language import Concept
 from caddis.matching import LinkMatcher, Matcher
 from caddis.matching.kernels import in_row_order
-from caddis.models import Asker, Catalogue, Marks, Reading, Statistics, Tally, concept
+from caddis.models import (
+    NO,
+    YES,
+    Asker,
+    Assignment,
+    Catalogue,
+    Marks,
+    Reading,
+    Statistics,
+    Tally,
+    concept,
+)
 from caddis.ordering.deciding import BatchRun, EventProblem, Watch
 from caddis.ordering.demand import GONE, Demand
-from caddis.ordering.planning import Planner
-from caddis.ordering.policies import DEFAULT, policy_named
+from caddis.ordering.graph import Graphs, Plan
+from caddis.ordering.policies import POLICIES, Policy, concepts_of, decide
 
 FIRST_SLICE, LARGEST_SLICE = 32, 256
 """Events that are decided together: so many at first, and twice as many each time. The pictures of
 a slice stay decoded while one model after the other looks at them."""
+MATERIAL = 0.02
+"""The share of the expected cost that a new plan must save."""
+COST_MOVED, CHANCE_MOVED = 1.1, 0.03
+"""How far beliefs move before a new plan is considered: a factor, and a difference."""
+TRIED_ON = 64
+"""Events that plans are compared on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +78,7 @@ class Executor:
     leads_to: by link, what it leads to, if those that lead to the same are satisfied together; the
         outcome's links are these then.
     statistics: what is believed of the models; it learns from every batch.
+    policy: the name of one of POLICIES; None for the default.
 
     >>> @concept(reads="title")
     ... def shouts(title):
@@ -80,7 +103,7 @@ class Executor:
         *,
         statistics: Statistics,
         asker: Asker,
-        policy: str = DEFAULT,
+        policy: str | None = None,
         alive: Sequence[Bools | None] = (),
         leads_to: Int32s | None = None,
     ) -> None:
@@ -89,7 +112,7 @@ class Executor:
         if leads_to is not None:
             self.demand = self.demand.led_to(leads_to, int(leads_to.max(initial=-1)) + 1)
         self.assignment = catalogue.assign(self.demand.concepts, _declared_cost)
-        self.policy = policy_named(policy)
+        self.policy = POLICIES.named(policy)
         self.statistics = statistics
         self.planner = Planner(self.demand, self.assignment, self.policy, statistics)
         self._asker = asker
@@ -166,8 +189,7 @@ class Executor:
         row, clause = (np.concatenate(some) for some in zip(*found, strict=True))
         starts = self.demand.link_starts
         counts = starts[clause + 1] - starts[clause]
-        nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        links = self.demand.links[np.repeat(starts[clause], counts) + nth]
+        links = self.demand.links[np.repeat(starts[clause], counts) + places_in_rows(counts)]
         pairs = np.stack([np.repeat(row, counts), links], axis=1).astype(np.int32)
         return in_row_order(pairs, rows, self._several)
 
@@ -197,3 +219,72 @@ def warm_up() -> None:
     asker = Asker(cache=None, clock=time.perf_counter)
     executor = Executor([matcher], catalogue, statistics=Statistics(), asker=asker)
     executor.match(pa.record_batch({"text": ["a"]}, schema))
+
+
+class Planner:
+    """Keeps the plan of a demand up to what statistics say."""
+
+    def __init__(
+        self, demand: Demand, assignment: Assignment, policy: Policy, statistics: Statistics
+    ) -> None:
+        self._demand, self._assignment, self._policy = demand, assignment, policy
+        self._believed = self._beliefs(statistics)
+        self.plan = self._plan(*self._believed)
+
+    def reconsider(self, statistics: Statistics, events: Int32s, clauses: Int32s) -> None:
+        """Change the plan if that would have paid for these candidate pairs, sorted by event."""
+        beliefs = self._beliefs(statistics)
+        if not _moved(self._believed, beliefs):
+            return
+        self._believed = beliefs
+        places = np.unique(events, return_inverse=True)[1].astype(np.int32)
+        some = places < TRIED_ON
+        sample = places[some], clauses[some]
+        new = self._plan(*beliefs)
+        if self._cost(new, beliefs, *sample) < (1 - MATERIAL) * self._cost(
+            self.plan, beliefs, *sample
+        ):
+            self.plan = new
+
+    def _beliefs(self, statistics: Statistics) -> tuple[Floats, Floats]:
+        """What each reading costs, and how often each concept is true."""
+        readings = self._assignment.readings
+        costs = [statistics.cost(reading) for reading in readings]
+        selectivity = [
+            statistics.selectivity(readings[place], concept.name)
+            for concept, place in zip(
+                self._demand.concepts, self._assignment.answered_by.tolist(), strict=True
+            )
+        ]
+        return np.array(costs, np.float64), np.array(selectivity, np.float64)
+
+    def _plan(self, costs: Floats, selectivity: Floats) -> Plan:
+        return Plan.of(self._demand, costs, selectivity, self._assignment.answered_by)
+
+    def _cost(
+        self, plan: Plan, beliefs: tuple[Floats, Floats], events: Int32s, clauses: Int32s
+    ) -> float:
+        """What a plan would pay for events, if the world is as believed; the draws are the same
+        for every plan.
+        """
+        costs, selectivity = beliefs
+        count = int(events[-1]) + 1
+        draws: Bools = np.random.default_rng(0).random((count, len(selectivity))) < selectivity
+        marks = np.where(draws, YES, NO).astype(np.uint8)
+        concepts = concepts_of(plan)
+        paid = 0.0
+
+        def answer(model: int, asking: Int32s) -> Marks:
+            nonlocal paid
+            paid += float(costs[model]) * len(asking)
+            return marks[np.ix_(asking, concepts[model])]
+
+        decide(Graphs(self._demand, plan, events, clauses, count), plan, self._policy, answer)
+        return paid
+
+
+def _moved(old: tuple[Floats, Floats], new: tuple[Floats, Floats]) -> bool:
+    """Whether a cost or a chance has moved far enough to think again."""
+    costs = np.abs(np.log(new[0] / old[0])) > np.log(COST_MOVED)
+    chances = np.abs(new[1] - old[1]) > CHANCE_MOVED
+    return bool(costs.any() or chances.any())

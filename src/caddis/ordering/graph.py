@@ -1,12 +1,12 @@
-"""What the policies go by: believed prices and chances, and the choices made from them.
+"""What is undecided of a batch's events, and the plan by which policies choose.
 
-A plan does not change. When beliefs do, a new plan is made, and with it a new memory of choices:
-which model to run depends on nothing but the plan and what is left open, so an event that is left
-with what another one was left with needs no second thought.
+`Graphs` holds the residual graphs of a batch: built from candidates, settled by answers. Read
+`kernels.layout` for the arrays and `kernels.residual` for the rules.
 
-The residual graphs of a batch: built from candidates, settled by answers.
-
-Read `layout` for the arrays and `residual_kernels` for the rules.
+A `Plan` holds believed prices and chances, and the choices made from them. It does not change. When
+beliefs do, a new plan is made, and with it a new memory of choices: which model to run depends on
+nothing but the plan and what is left open, so an event that is left with what another one was left
+with needs no second thought.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def explain_sample(
     """Decide some events with models, and tell how."""
     from caddis.matching import Matcher
     from caddis.models import AnswerCache, Asker, Catalogue, Statistics
-    from caddis.ordering import DEFAULT, Executor, explain_models, warm_up
+    from caddis.ordering import Executor, explain_models, warm_up
 
     warm_up()
     catalogue = Catalogue(models)
@@ -103,7 +103,7 @@ def explain_sample(
     )
     asker = Asker(cache=AnswerCache(), clock=time.perf_counter)
     executor = Executor(
-        [matcher], catalogue, statistics=Statistics(), asker=asker, policy=policy or DEFAULT
+        [matcher], catalogue, statistics=Statistics(), asker=asker, policy=policy
     )
     found = explain_models(executor, events, keys)
     return ModelsExplained(found, _measured(executor, events, asker, found))

@@ -150,14 +150,14 @@ def _prepare_models(
     order: Order, subscriptions: pa.Table | SubscriptionStore
 ) -> tuple[list[Model], str]:
     """The models, loaded, and the policy's name."""
-    from caddis.ordering import DEFAULT, policy_named
+    from caddis.ordering import POLICIES
 
     models = load_models(order.models)
     called = [] if isinstance(subscriptions, pa.Table) else subscriptions.concepts()
     if called and not models:
         names = ", ".join(sorted({concept.name for concept in called})[:5])
         raise ModelError(f"these subscriptions call models ({names}); name some with --models")
-    return models, policy_named(order.policy or DEFAULT).name
+    return models, POLICIES.named(order.policy).name
 
 
 def _schema_of_store(subscriptions: pa.Table | SubscriptionStore, order: Order) -> pa.Schema:

@@ -187,7 +187,7 @@ def plan_of(instance: Instance, demand: Demand) -> Plan:
 def policy_costs(instance: Instance, outcomes: Bools, policy: Policy) -> Floats:
     """What each event (row of events × concepts) costs under a policy; all clauses are candidates.
 
-    >>> from caddis.ordering.policies import policy_named
+    >>> from caddis.ordering import POLICIES
     >>> twice = Instance(
     ...     costs=np.array([5.0]),
     ...     answered_by=np.zeros(1, np.int32),
@@ -196,7 +196,7 @@ def policy_costs(instance: Instance, outcomes: Bools, policy: Policy) -> Floats:
     ...     links=2,
     ... )
     >>> for name in ("unit-price", "per-subscription"):
-    ...     policy_costs(twice, np.array([[True]]), policy_named(name)).tolist()
+    ...     policy_costs(twice, np.array([[True]]), POLICIES[name]).tolist()
     [5.0]
     [10.0]
     """

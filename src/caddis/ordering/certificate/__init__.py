@@ -1,12 +1,18 @@
-"""TODO."""
+"""What deciding an event costs at least: the yardstick of every policy.
 
-from caddis.ordering.certificate.cheapest import certificate
-from caddis.ordering.certificate.events import event_certificates
-from caddis.ordering.certificate.instance import Clause, Instance
+`certificate` is the cheapest proof of one `Instance` whose answers are known, `event_certificates`
+asks for all answers about real events and gives the proof of each. `hitting_sets` finds the
+cheapest models.
+"""
+
+from caddis.ordering.certificate.events import EventCertificates, event_certificates
+from caddis.ordering.certificate.proofs import Clause, Instance, certificate, certificates
 
 __all__ = [
     "Clause",
+    "EventCertificates",
     "Instance",
     "certificate",
+    "certificates",
     "event_certificates",
 ]

@@ -14,12 +14,11 @@ import pyarrow as pa
 
 from caddis.arrays import Floats, Int32s
 from caddis.models import UNKNOWN, YES, Asker, Marks
-from caddis.ordering import Executor
-from caddis.ordering.certificate.cheapest import certificate
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate.proofs import Instance, certificate
 from caddis.ordering.deciding import BatchRun
+from caddis.ordering.executor import Executor
 from caddis.ordering.explaining import CandidateClause, candidate_clauses
-from caddis.ordering.policies import RunAll
+from caddis.ordering.policies import RUN_EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def _all_answers(executor: Executor, batch: pa.RecordBatch, asker: Asker) -> Mar
     rows, clauses = executor.candidates(batch)
     asking = executor.demand.of_clause[clauses] >= 0
     if asking.any():
-        run.decide(rows[asking], clauses[asking], RunAll(), executor.planner.plan)
+        run.decide(rows[asking], clauses[asking], RUN_EVERYTHING, executor.planner.plan)
     return run.known
 
 

@@ -30,7 +30,7 @@ from caddis.errors import EventError, ModelError, SubscriptionError, Subscriptio
 from caddis.language import UTF8_BINARY, collation_of, sql_type
 from caddis.matching import OnInvalid, warm_up
 from caddis.models import Catalogue, Model
-from caddis.ordering import DEFAULT, policy_named
+from caddis.ordering import POLICIES
 from caddis.ordering import warm_up as prepare_models
 from caddis.spark.base import arrow_schema, new_folder, plainly_named, session_timezone, spark_type
 from caddis.spark.matching.model_folder import ModelFolder
@@ -104,7 +104,7 @@ def match(
     event_key: str = "event_id",
     on_invalid: OnInvalid = "raise",
     index_dir: str | PathLike[str] | None = None,
-    policy: str = DEFAULT,
+    policy: str | None = None,
     on_error: OnError = "unknown",
     statistics: str | PathLike[str] | None = None,
     report: ModelReport | SealedReport | None = None,
@@ -143,7 +143,7 @@ def match(
     if directory is not None and not sealed:
         raise EventError("a directory tells about sealed events; match them with sealed=True")
     warm_up()
-    catalogue, policy = Catalogue(models), policy_named(policy).name
+    catalogue, policy = Catalogue(models), POLICIES.named(policy).name
     if on_error not in ("unknown", "raise"):
         raise ModelError(f"on_error is 'unknown' or 'raise', not {on_error!r}")
     if sealed:

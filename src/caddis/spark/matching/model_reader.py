@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from caddis.arrays import Int32s
 from caddis.models import AnswerCache, Asker, Tally
-from caddis.ordering import Executor, Outcome, policy_named
+from caddis.ordering import POLICIES, Executor, Outcome
 from caddis.spark.matching.model_folder import KEPT_PROBLEMS, KeyedProblem, ModelFolder
 from caddis.spark.store import StoreReader
 
@@ -28,7 +28,7 @@ class ModelReader:
         self._store = store
         self._folder = ModelFolder(folder)
         self._policy = policy
-        cache = _ANSWERS if policy_named(policy).shares else None
+        cache = _ANSWERS if POLICIES.named(policy).shares else None
         self._asker = Asker(cache=cache, clock=time.perf_counter, on_error=on_error)
         self._executor: Executor | None = None
         self._version: str | None = None

@@ -9,16 +9,9 @@ from hypothesis import strategies as st
 
 from caddis.lab.workloads.instances import outcomes, paper_workload, random_instance, spread_costs
 from caddis.lab.yardsticks.optimum import undecided
-from caddis.ordering.certificate import cheapest as module
-from caddis.ordering.certificate.cheapest import (
-    BranchAndBound,
-    by_integer_programme,
-    certificate,
-    certificates,
-    cheapest,
-    to_prove,
-)
-from caddis.ordering.certificate.instance import Instance
+from caddis.ordering.certificate import Instance, certificate, certificates, hitting_sets
+from caddis.ordering.certificate.hitting_sets import BranchAndBound, by_integer_programme, cheapest
+from caddis.ordering.certificate.proofs import to_prove
 
 
 def an_instance(costs, clauses, answered_by=None) -> Instance:
@@ -161,7 +154,7 @@ def test_what_branch_and_bound_does_not_finish_the_integer_programme_does(monkey
     costs = rng.uniform(12, 16, size=20)
     requirements = drawn_requirements(rng, 20, 40, 0.2)
     searched = total(cheapest(requirements, costs), costs)
-    monkeypatch.setattr(module, "NODES", 0)
+    monkeypatch.setattr(hitting_sets, "NODES", 0)
     assert total(cheapest(requirements, costs), costs) == pytest.approx(searched)
 
 

@@ -1,81 +1,28 @@
-"""The clairvoyant's certificate: the least that must be paid to prove what is true of an event.
+"""The cheapest models that meet a set of requirements: a weighted hitting set, solved exactly.
 
-No ordering policy pays less than one who knows all answers beforehand and only has to show
-enough of them. A link that failed needs one false literal of each of its clauses; a satisfied
-link needs all of one true clause, and of several true ones the clairvoyant chooses. Both are a
-`Requirement`: a set of alternatives, each a set of models as bits of an int, one of which must
-be run in full. The cheapest set of models that meets all requirements is a weighted hitting set
-where the alternatives are single models. Reductions leave little of it; a branch and bound with
-a dual-ascent bound solves what is left, and HiGHS what that does not finish soon.
+A `Requirement` is a set of alternatives, each a set of models as bits of an int, one of which must
+be run in full. Where the alternatives are single models this is the weighted hitting set.
+Reductions leave little of it; a branch and bound with a dual-ascent bound solves what is left, and
+HiGHS what that does not finish soon.
 """
+
+from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from math import inf
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from caddis.arrays import Bools, Floats, Int32s, Int64s
-from caddis.ordering.certificate.instance import Instance
+from caddis.arrays import Floats
 
 Requirement = frozenset[int]
 """Alternatives, each the models of one way to meet it: bit m is model m."""
 
 NODES = 100
 """How many nodes of a part the branch and bound may visit before HiGHS takes that part over."""
-
-
-def certificate(instance: Instance, answers: Bools) -> float:
-    """The least cost of models whose answers prove the result of every link.
-
-    `answers` holds the truth, by concept.
-
-    >>> either = Instance(
-    ...     costs=np.array([5.0, 3.0, 4.0]),
-    ...     answered_by=np.array([0, 1, 2], dtype=np.int32),
-    ...     selectivity=np.full(3, 0.5),
-    ...     clauses=((0, (0,)), (0, (2, 4))),
-    ...     links=1,
-    ... )
-    >>> certificate(either, np.array([True, True, True]))
-    5.0
-    >>> certificate(either, np.array([False, True, False]))
-    9.0
-    """
-    run, requirements = to_prove(instance, answers)
-    for solved in cheapest(requirements, instance.costs):
-        run |= solved
-    return float(sum(instance.costs[model] for model in _models(run)))
-
-
-def certificates(instance: Instance, outcomes: Bools) -> Floats:
-    """The certificate of each event (row) of a matrix of events × concepts."""
-    return np.array([certificate(instance, answers) for answers in outcomes], dtype=np.float64)
-
-
-def to_prove(instance: Instance, answers: Bools) -> tuple[int, set[Requirement]]:
-    """Models that every proof has to run, and what else it has to meet."""
-    packed = _packed(instance)
-    false = packed.present & (answers[packed.concepts] == packed.negated)
-    holds = ~false.any(axis=1)
-    true_clauses = np.bincount(packed.links[holds], minlength=instance.links)[packed.links]
-    only = packed.naming(packed.present, holds & (true_clauses == 1), instance.models)
-    contradicting = packed.naming(false, true_clauses == 0, instance.models)
-    run = only.any(axis=0) | contradicting[contradicting.sum(axis=1) == 1].any(axis=0)
-    open_clauses = contradicting[~contradicting[:, run].any(axis=1)]
-    requirements = {frozenset(1 << m for m in np.flatnonzero(row).tolist()) for row in open_clauses}
-    several = holds & (true_clauses > 1)
-    choices: defaultdict[int, set[int]] = defaultdict(set)
-    satisfying = packed.naming(packed.present, several, instance.models)
-    for link, row in zip(packed.links[several].tolist(), satisfying, strict=True):
-        choices[link].add(_bits(np.flatnonzero(row).tolist()))
-    requirements |= {frozenset(alternatives) for alternatives in choices.values()}
-    forced = _bits(np.flatnonzero(run).tolist())
-    return forced, _after(requirements, forced)
 
 
 def cheapest(requirements: set[Requirement], costs: Floats) -> Iterator[int]:
@@ -98,13 +45,13 @@ def by_integer_programme(requirements: set[Requirement], costs: Floats) -> int:
     each of theirs; the alternatives of a requirement add up to one or more.
     """
     alternatives = set(chain.from_iterable(requirements))
-    singles = {1 << model for mask in alternatives for model in _models(mask)}
+    singles = {1 << model for mask in alternatives for model in models_in(mask)}
     columns = {mask: i for i, mask in enumerate(sorted(singles) + sorted(alternatives - singles))}
     rows = [({columns[mask]: 1.0 for mask in requirement}, 1.0) for requirement in requirements]
     rows += [
         ({columns[1 << model]: 1.0, columns[mask]: -1.0}, 0.0)
         for mask in alternatives - singles
-        for model in _models(mask)
+        for model in models_in(mask)
     ]
     if not rows:
         return 0
@@ -120,7 +67,7 @@ def by_integer_programme(requirements: set[Requirement], costs: Floats) -> int:
         constraints=LinearConstraint(matrix, lb=[least for _, least in rows]),
         options={"mip_rel_gap": 0.0},
     )
-    return _bits(mask.bit_length() - 1 for mask in sorted(singles) if solved.x[columns[mask]] > 0.5)
+    return _union(mask for mask in singles if solved.x[columns[mask]] > 0.5)
 
 
 class _OutOfNodes(Exception):
@@ -148,7 +95,7 @@ class BranchAndBound:
         """What it costs to run these models."""
         known = self._cost_of.get(mask)
         if known is None:
-            known = self._cost_of[mask] = sum(self._costs[model] for model in _models(mask))
+            known = self._cost_of[mask] = sum(self._costs[model] for model in models_in(mask))
         return known
 
     def reduced(self, requirements: set[Requirement]) -> tuple[int, set[Requirement]]:
@@ -161,7 +108,7 @@ class BranchAndBound:
                     forced |= next(iter(requirement))
             if forced:
                 run |= forced
-                requirements = _after(requirements, forced)
+                requirements = left_after(requirements, forced)
                 continue
             smaller = self._without_dominated_models(_without_implied(requirements))
             if smaller == requirements:
@@ -203,7 +150,7 @@ class BranchAndBound:
             if frozenset() in requirements:
                 break
             cost = self.cost(alternative)
-            found = self._below(_after(requirements, alternative), budget - cost)
+            found = self._below(left_after(requirements, alternative), budget - cost)
             if found is not None:
                 best = found | alternative
                 budget = self.cost(best)
@@ -217,7 +164,7 @@ class BranchAndBound:
         that over its models so that no alternative is charged less.
         """
         bound = 0.0
-        left = {m: self._costs[m] for m in _models(_union(chain.from_iterable(requirements)))}
+        left = {m: self._costs[m] for m in models_in(_union(chain.from_iterable(requirements)))}
         for requirement in sorted(requirements, key=lambda r: (len(r), sorted(r))):
             remaining = {mask: _sum(left, mask) for mask in requirement}
             charge = min(remaining.values())
@@ -226,7 +173,7 @@ class BranchAndBound:
             bound += charge
             share: dict[int, float] = {}
             for mask, rest in remaining.items():
-                for model in _models(mask):
+                for model in models_in(mask):
                     share[model] = max(share.get(model, 0.0), charge / rest)
             for model, part in share.items():
                 left[model] = max(0.0, left[model] * (1.0 - part))
@@ -241,7 +188,7 @@ class BranchAndBound:
                 meets[mask] += 1
             best = min(meets, key=lambda mask: (self.cost(mask) / meets[mask], mask))
             run |= best
-            requirements = _after(requirements, best)
+            requirements = left_after(requirements, best)
         return run
 
     def _without_dominated_models(self, requirements: set[Requirement]) -> set[Requirement]:
@@ -268,40 +215,7 @@ class BranchAndBound:
         return {r - dropped for r in requirements} if dropped else requirements
 
 
-@dataclass(frozen=True, slots=True)
-class _Packed:
-    """The clauses as a matrix of clauses × literals; `present` is false in the padding."""
-
-    links: Int64s
-    concepts: Int64s
-    negated: Bools
-    models: Int32s
-    present: Bools
-
-    def naming(self, literals: Bools, clauses: Bools, models: int) -> Bools:
-        """Which models these literals of these clauses need: a matrix of clauses × models."""
-        named = np.zeros((int(clauses.sum()), models), dtype=np.bool_)
-        row, column = np.nonzero(literals[clauses])
-        named[row, self.models[clauses][row, column]] = True
-        return named
-
-
-@lru_cache(maxsize=8)
-def _packed(instance: Instance) -> _Packed:
-    sizes = np.array([len(literals) for _, literals in instance.clauses], dtype=np.int64)
-    present = np.arange(sizes.max(initial=0)) < sizes[:, None]
-    literals = np.zeros(present.shape, dtype=np.int64)
-    literals[present] = list(chain.from_iterable(literals for _, literals in instance.clauses))
-    return _Packed(
-        links=np.array([link for link, _ in instance.clauses], dtype=np.int64),
-        concepts=literals // 2,
-        negated=literals % 2 == 1,
-        models=instance.answered_by[literals // 2],
-        present=present,
-    )
-
-
-def _after(requirements: Iterable[Requirement], run: int) -> set[Requirement]:
+def left_after(requirements: Iterable[Requirement], run: int) -> set[Requirement]:
     """What is left to be met once these models ran."""
     left = set()
     for requirement in requirements:
@@ -354,14 +268,16 @@ def _is_single(mask: int) -> bool:
     return mask & (mask - 1) == 0
 
 
-def _models(mask: int) -> Iterator[int]:
+def models_in(mask: int) -> Iterator[int]:
+    """The models whose bits are set."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1
         mask ^= lowest
 
 
-def _bits(models: Iterable[int]) -> int:
+def bits_of(models: Iterable[int]) -> int:
+    """The bits of some models."""
     return _union(1 << model for model in models)
 
 
@@ -373,4 +289,4 @@ def _union(masks: Iterable[int]) -> int:
 
 
 def _sum(by_model: dict[int, float], mask: int) -> float:
-    return sum(by_model[model] for model in _models(mask))
+    return sum(by_model[model] for model in models_in(mask))
