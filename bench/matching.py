@@ -258,7 +258,7 @@ def join_run(plan: Plan, size: int, spark: SparkSession) -> Run:
 
 def caddis_run(plan: Plan, size: int, spark: SparkSession) -> Run:
     store = caddis.SubscriptionStore.create(plan.folder / f"store-{size}", ZIPF_SCHEMA)
-    store.add(zipf_subscriptions(size, SUBSCRIPTION_SEED, plan.shapes))
+    store.upsert(zipf_subscriptions(size, SUBSCRIPTION_SEED, plan.shapes))
     return spark_run(
         plan, "Caddis on Spark, 2 cores", lambda events: caddis.match(events, store), spark
     )

@@ -185,7 +185,7 @@ def run(plan: Plan) -> list[Row]:
     tell(f"making a store of {plan.subscriptions:,} subscriptions")
     store = caddis.SubscriptionStore.create(plan.folder / "store", ZIPF_SCHEMA)
     sample = everything.combine_chunks().to_batches()[0]
-    store.add(zipf_subscriptions(plan.subscriptions, SUBSCRIPTION_SEED), sample=sample)
+    store.upsert(zipf_subscriptions(plan.subscriptions, SUBSCRIPTION_SEED), sample=sample)
     spark = spark_session(plan)
     matching, passing = plan.folder / "matching", plan.folder / "passing"
     match = started(caddis.match(arriving(spark, matching), store), matching)
@@ -194,7 +194,7 @@ def run(plan: Plan) -> list[Row]:
     tell(f"{WARM_UP} + {plan.batches} micro-batches of {plan.events:,} events")
     for number in range(plan.files):
         begin = time.perf_counter()
-        store.add(plan.newcomer(number))
+        store.upsert(plan.newcomer(number))
         adding.append(1e3 * (time.perf_counter() - begin))
         match.take(number, plan.file(number, everything))
         baseline.take(number, plan.file(number, everything))

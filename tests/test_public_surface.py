@@ -34,19 +34,21 @@ def test_everything_that_a_package_exports_exists(package):
 def test_the_public_names_are_these():
     assert sorted(caddis.__all__) == [
         "ClusteringReport",
-        "MatchResult",
         "Matcher",
         "Matches",
-        "ModelReport",
-        "SealedReport",
+        "Report",
         "SubscriptionStore",
+        "check",
         "concept",
         "errors",
         "match",
+        "match_sealed",
         "models",
         "open_events",
+        "overlay",
         "seal_events",
         "sealed",
+        "topics",
         "topics_to_channels",
     ]
 

@@ -1,13 +1,13 @@
-from . import errors, models, sealed
+from . import errors, models, overlay, sealed, topics
 from .matching import Matcher, Matches
 from .models import concept
 from .spark import (
     ClusteringReport,
-    MatchResult,
-    ModelReport,
-    SealedReport,
+    Report,
     SubscriptionStore,
+    check,
     match,
+    match_sealed,
     open_events,
     seal_events,
     topics_to_channels,
@@ -15,19 +15,21 @@ from .spark import (
 
 __all__ = [
     "ClusteringReport",
-    "MatchResult",
     "Matcher",
     "Matches",
-    "ModelReport",
-    "SealedReport",
+    "Report",
     "SubscriptionStore",
+    "check",
     "concept",
     "errors",
     "match",
+    "match_sealed",
     "models",
     "open_events",
+    "overlay",
     "seal_events",
     "sealed",
+    "topics",
     "topics_to_channels",
 ]
 __version__: str

@@ -66,7 +66,7 @@ def test_a_store_knows_its_columns(caddis, market):
     from caddis import SubscriptionStore
 
     store = SubscriptionStore.create("store", pa.schema([("city", pa.string())]))
-    store.add(pa.table({"subscription_id": [1], "where": ["city = 'Cork'"]}))
+    store.upsert(pa.table({"subscription_id": [1], "where": ["city = 'Cork'"]}))
     assert json.loads(caddis("explain", "store", "--json").stdout)["clauses"] == 1
 
 

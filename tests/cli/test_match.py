@@ -46,7 +46,7 @@ def test_a_store_whose_subscriptions_call_models_needs_them(caddis, market):
 
     schema = pa.schema([("event_id", pa.int64()), ("city", pa.string())])
     store = package.SubscriptionStore.create("store", schema, models=[far])
-    store.add(pa.table({"subscription_id": [1], "where": ["far(city)"]}))
+    store.upsert(pa.table({"subscription_id": [1], "where": ["far(city)"]}))
     said = caddis(*CALL, "--subscriptions", "store")
     assert said.exit_code == 1
     assert "these subscriptions call models (far); name some with --models" in said.stderr

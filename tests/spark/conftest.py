@@ -1,7 +1,8 @@
 """One Spark session for everything that needs one.
 
-All that lies under tests/spark is marked `spark`, and so are the doctests of the pipeline,
-which find this session with `SparkSession.builder.getOrCreate()`.
+Tests that ask for the fixture `spark`, directly or through another fixture, are marked `spark`, and
+so are the doctests of `caddis.spark`, which find the session with
+`SparkSession.builder.getOrCreate()`. A test that starts Spark in a process of its own marks itself.
 """
 
 import sys
@@ -12,15 +13,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 import caddis
-from tests.spark.elsewhere import QUICK_TO_START, WHERES, Answers, answers
+from tests.spark.program import QUICK_TO_START, WHERES, Answers, answers
 
-HERE = Path(__file__).parent
 SPARK_ROOM = Path(caddis.__file__).parent / "spark"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(HERE) or item.path.is_relative_to(SPARK_ROOM):
+        fixtures = getattr(item, "fixturenames", ())
+        if "spark" in fixtures or item.path.is_relative_to(SPARK_ROOM):
             item.add_marker(pytest.mark.spark)
 
 
@@ -42,7 +43,7 @@ def local_answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory)
     found = answers(spark.newSession(), tmp_path_factory.mktemp("local") / "here")
     assert {name for _, name in found["batch"]} == set(WHERES) - {"bad"}
     assert found["stream"] == found["batch"]
-    assert [name for name, _ in found["invalid"]] == ["bad"]
+    assert [name for name, *_ in found["invalid"]] == ["bad"]
     return found
 
 

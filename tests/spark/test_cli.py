@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 import caddis as package
 from caddis.cli.app import app
-from tests.spark.elsewhere import quickly
+from tests.spark.program import quickly
 
 SCHEMA = "event_id BIGINT, city STRING, price DOUBLE"
 OFFERS = pa.table(
@@ -153,14 +153,14 @@ def test_files_with_their_columns_in_another_order_are_not_mixed_up(caddis, mark
 def test_a_stream_goes_on_where_it_ended_and_follows_a_store(caddis, market):
     schema = pa.schema([("event_id", pa.int64()), ("city", pa.string()), ("price", pa.float64())])
     store = package.SubscriptionStore.create("store", schema)
-    store.add(pa.table({"subscription_id": ["ann"], "where": ["city = 'Galway'"]}))
+    store.upsert(pa.table({"subscription_id": ["ann"], "where": ["city = 'Galway'"]}))
     stream = [*arguments(events="inbox", subscriptions="store"), "--stream", "--once", "--json"]
     (market / "inbox").mkdir()
     first = caddis(*stream, "--format", "parquet")
     assert json.loads(first.stdout)["events"] == 0
     pq.write_table(OFFERS, "inbox/a.parquet")
     assert json.loads(caddis(*stream).stdout)["matches"] == 2
-    store.add(pa.table({"subscription_id": ["bo"], "where": ["city = 'Cork'"]}))
+    store.upsert(pa.table({"subscription_id": ["bo"], "where": ["city = 'Cork'"]}))
     pq.write_table(OFFERS, "inbox/b.parquet")
     third = json.loads(caddis(*stream).stdout)
     assert (third["events"], third["matches"], third["batches"]) == (3, 3, 1)

@@ -1,6 +1,6 @@
 """The same call on a cluster: a standalone master, and executors in processes of their own.
 
-It runs the program of `elsewhere` and must answer what a local session answers.
+It runs the program of `program.py` and must answer what a local session answers.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from tests.spark.elsewhere import Answers, background, free_port, run_elsewhere, wait_until
+from tests.spark.program import Answers, background, free_port, run_program, wait_until
 
 SPARK_CLASS = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
 
@@ -43,6 +43,6 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def test_two_executors_of_a_standalone_cluster_answer_the_same(
     local_answers: Answers, standalone: Cluster, tmp_path: Path
 ):
-    assert run_elsewhere("--master", standalone.address, tmp_path / "there") == local_answers
+    assert run_program("--master", standalone.address, tmp_path / "there") == local_answers
     executors = [folder.name for folder in standalone.work.glob("app-*/*")]
     assert sorted(executors) == ["0", "1"], "it was not shared by two processes"

@@ -1,6 +1,6 @@
 """The same call through Spark Connect: a client without a JVM, and a server of its own.
 
-The client runs the program of `elsewhere` in a process of its own, for this one has a classic
+The client runs the program of `program.py` in a process of its own, for this one has a classic
 session, and PySpark knows only one kind at a time.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from tests.spark.elsewhere import Answers, background, free_port, run_elsewhere, wait_until
+from tests.spark.program import Answers, background, free_port, run_program, wait_until
 
 pytest.importorskip("grpc", reason="Spark Connect's client needs the extra caddis[connect]")
 
@@ -48,4 +48,4 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_a_connect_server_answers_the_same(local_answers: Answers, server: str, tmp_path: Path):
-    assert run_elsewhere("--remote", server, tmp_path / "there") == local_answers
+    assert run_program("--remote", server, tmp_path / "there") == local_answers

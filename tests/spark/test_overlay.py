@@ -42,7 +42,7 @@ from caddis.spark.overlay.control import to_record
 from caddis.spark.overlay.folder import OverlayFolder
 from caddis.spark.overlay.running import RunningOverlay
 from caddis.spark.overlay.transport import FolderStream
-from tests.spark.elsewhere import quickly
+from tests.spark.program import quickly
 
 # Names that mean something to Spark, or to the records on a link.
 SCHEMA = pa.schema(

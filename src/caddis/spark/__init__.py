@@ -1,6 +1,13 @@
-"""Everything that imports pyspark: `match`, the store that it follows, and sessions.
+"""Everything that imports pyspark.
 
-`topics_to_channels` puts topics into channels.
+    base        sessions, DataFrames of files, shared folders, progress, failures
+    store       subscriptions that come and go: `SubscriptionStore`
+    matching    `match` and `check`; the operator that runs in Spark's Python workers
+    sealed      `seal_events`, `match_sealed`, `open_events`
+    overlay     brokers that pass on what they matched
+    topics      `topics_to_channels`
+
+The door is lazy: a worker loads only what its operator needs.
 """
 
 import lazy_loader

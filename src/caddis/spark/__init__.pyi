@@ -1,17 +1,17 @@
-from .matching import MatchResult, ModelReport, ModelUse, SealedReport, match
-from .sealed import open_events, seal_events
+from .matching import ModelUse, Report, check, match
+from .sealed import match_sealed, open_events, seal_events
 from .store import SubscriptionStore
 from .topics import ClusteringReport, WaveReport, topics_to_channels
 
 __all__ = [
     "ClusteringReport",
-    "MatchResult",
-    "ModelReport",
     "ModelUse",
-    "SealedReport",
+    "Report",
     "SubscriptionStore",
     "WaveReport",
+    "check",
     "match",
+    "match_sealed",
     "open_events",
     "seal_events",
     "topics_to_channels",

@@ -36,7 +36,7 @@ from caddis.cli.shell import (
 if TYPE_CHECKING:
     from caddis.cli.demo.contact_sheet import Section
     from caddis.models import Model
-    from caddis.spark import ModelReport
+    from caddis.spark import Report
     from caddis.spark.base import DataFrame, MicroBatch, SparkSession
 
 FILES_A_BATCH = 8
@@ -122,10 +122,10 @@ def match_photos(order: PhotoOrder, job: Job) -> PhotoStream:
     events = _made(order, folder, job)
     wishes = photo_subscriptions(order.subscriptions, order.seed)
     spark = start_spark(order.master, "UTC", job)
-    from caddis.spark import ModelReport
+    from caddis.spark import Report
     from caddis.spark.base import spark_failures
 
-    report = ModelReport()
+    report = Report()
     with spark_failures():
         matches = _compiled(spark, folder / "events", wishes, models, report, job)
         batches = _streamed(matches, folder, order.frames, job)
@@ -179,7 +179,7 @@ def _compiled(
     events: Path,
     wishes: pa.Table,
     models: Sequence[Model],
-    report: ModelReport,
+    report: Report,
     job: Job,
 ) -> DataFrame:
     from caddis.spark import match

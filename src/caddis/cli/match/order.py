@@ -24,7 +24,7 @@ from caddis.files import FileFormat, data_files, existing, format_of, named_form
 
 if TYPE_CHECKING:
     from caddis.models import Model
-    from caddis.spark import ModelReport, SubscriptionStore
+    from caddis.spark import Report, SubscriptionStore
     from caddis.spark.base import DataFrame, SparkSession
 
     EventReader = Callable[[SparkSession, Path, FileFormat, pa.Schema | None], DataFrame]
@@ -77,7 +77,7 @@ class Compiled:
 
     matches: DataFrame
     invalid: list[tuple[object, str]]
-    report: ModelReport
+    report: Report
 
 
 def prepare(order: Order, job: Job) -> Prepared:
@@ -114,7 +114,7 @@ def look_at_events(
 
 def compiled(order: Order, prepared: Prepared, events: DataFrame, job: Job) -> Compiled:
     """The subscriptions, made ready for these events."""
-    from caddis.spark import ModelReport, match
+    from caddis.spark import Report, match
 
     settings: dict[str, Any] = {
         "models": prepared.models,
@@ -123,19 +123,17 @@ def compiled(order: Order, prepared: Prepared, events: DataFrame, job: Job) -> C
         "policy": prepared.policy,
         "on_error": order.on_error,
         "statistics": order.statistics,
-        "report": (report := ModelReport()),
+        "report": (report := Report()),
     }
-    given = (events, prepared.subscriptions)
-    with job.screen.step("Compiling the subscriptions") as step:
-        step.done = "Subscriptions compiled"
-        if order.on_invalid == "raise":
-            with _naming_the_option():
-                return Compiled(match(*given, **settings), [], report)
-        result = match(*given, on_invalid="report", **settings)
-        rows = result.invalid.collect()
-        step.done = f"Subscriptions compiled, {len(rows):,} of them invalid"
-    invalid = [(row["subscription_id"], naming_the_option(row["error"])) for row in rows]
-    return Compiled(result.matches, invalid, report)
+    if order.on_invalid == "report":
+        settings["on_invalid"] = "skip"
+    with job.screen.step("Compiling the subscriptions") as step, _naming_the_option():
+        matches = match(events, prepared.subscriptions, **settings)
+        skipped = report.invalid.to_pylist()
+        invalid = f", {len(skipped):,} of them invalid" if order.on_invalid == "report" else ""
+        step.done = f"Subscriptions compiled{invalid}"
+    invalid_rows = [(row["subscription_id"], naming_the_option(row["error"])) for row in skipped]
+    return Compiled(matches, invalid_rows, report)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from caddis.files import (
 )
 
 if TYPE_CHECKING:
-    from caddis.spark import ModelReport
+    from caddis.spark import Report
     from caddis.spark.base import MicroBatch, StreamingQuery
 
 
@@ -132,7 +132,7 @@ def _run(
 
 
 def _follow(
-    query: StreamingQuery, doing: str, summary: StreamSummary, report: ModelReport, job: Job
+    query: StreamingQuery, doing: str, summary: StreamSummary, report: Report, job: Job
 ) -> None:
     from caddis.spark.base import follow
 

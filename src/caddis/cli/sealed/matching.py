@@ -31,7 +31,7 @@ from caddis.files import (
 from caddis.sealed.keys import Directory
 
 if TYPE_CHECKING:
-    from caddis.spark import SealedReport
+    from caddis.spark import Report
     from caddis.spark.base import DataFrame, SparkSession
 
 REFUSED = "_refused.jsonl"
@@ -165,7 +165,7 @@ class _Found:
     matches: int
     invalid: int
     seconds: float
-    report: SealedReport
+    report: Report
 
 
 def _matched(
@@ -173,10 +173,10 @@ def _matched(
 ) -> _Found:
     """Match into the staging folder, and list beside the matches what was refused."""
     spark = start_spark(order.master, "UTC", job)
-    from caddis.spark import SealedReport
+    from caddis.spark import Report
     from caddis.spark.base import RowCount, spark_failures, watching_tasks, write_matches
 
-    counted, report = RowCount(), SealedReport()
+    counted, report = RowCount(), Report()
     with spark_failures():
         matches, invalid = _compiled(order, directory, subscriptions, spark, report, job)
         with (
@@ -199,30 +199,29 @@ def _compiled(
     directory: Directory,
     subscriptions: pa.Table,
     spark: SparkSession,
-    report: SealedReport,
+    report: Report,
     job: Job,
 ) -> tuple[DataFrame, list[tuple[object, str]]]:
     """The matches to be computed, and subscriptions that cannot be used."""
-    from caddis.spark import match
+    from caddis.spark import match_sealed
     from caddis.spark.base import read_events
 
     events = read_events(spark, order.events, "parquet")
     settings: dict[str, Any] = {
-        "sealed": True,
-        "directory": directory,
+        "publishers": directory,
         "report": report,
         "index_dir": order.index_dir,
     }
     with job.screen.step("Compiling the sealed subscriptions") as step:
         step.done = "Sealed subscriptions compiled"
         if order.on_invalid == "raise":
-            return match(events, subscriptions, **settings), []
+            return match_sealed(events, subscriptions, **settings), []
         usable, invalid = each_id_once(subscriptions)
-        found = match(events, usable, on_invalid="report", **settings)
-        rows = found.invalid.collect()
+        found = match_sealed(events, usable, on_invalid="skip", **settings)
+        rows = report.invalid.to_pylist()
         invalid += [(row["subscription_id"], row["error"]) for row in rows]
         step.done = f"Sealed subscriptions compiled, {len(invalid):,} of them invalid"
-    return found.matches, invalid
+    return found, invalid
 
 
 def each_id_once(subscriptions: pa.Table) -> tuple[pa.Table, list[tuple[object, str]]]:

@@ -31,7 +31,7 @@ from caddis.errors import CaddisError, ModelError, SubscriptionError
 
 if TYPE_CHECKING:
     from caddis.models import Model
-    from caddis.spark import ModelReport, ModelUse
+    from caddis.spark import ModelUse, Report
 
 
 BUILT_IN = {f"efficientnet-lite{which}": which for which in range(3)}
@@ -200,7 +200,7 @@ class ProblemList:
         self._folder = folder
         self._written = 0
 
-    def update(self, report: ModelReport) -> ModelSummary:
+    def update(self, report: Report) -> ModelSummary:
         """Add what is new in the report; what it tells by now."""
         problems = report.problems
         new = problems.slice(self._written).to_pylist()

@@ -1,28 +1,45 @@
-"""TODO."""
+"""What every part of `spark` stands on, and knows nothing of subscriptions or models.
+
+    session ─▶ frames: files and schemas as DataFrames ─▶ progress of a job or a stream
+    folders: versions that a driver publishes and workers follow; small files that they add to
+    spreading: many calls of one function, each a job;  failures: what went wrong, in one sentence
+
+The command line, which imports no pyspark, finds Spark's own types here, too.
+"""
 
 from caddis.spark.base.failures import spark_failures
-from caddis.spark.base.files import (
+from caddis.spark.base.folders import (
+    Version,
+    VersionFolder,
+    append_lines,
+    lines_of,
+    new_folder,
+    removed_at_exit,
+    replace_json,
+)
+from caddis.spark.base.frames import (
     DataFrame,
-    FileFormat,
     SparkSession,
+    StreamingQuery,
+    arrow_schema,
     counted,
     literally,
+    outlives_us,
+    plainly_named,
     read_event_stream,
     read_events,
+    session_timezone,
+    spark_type,
     stream_matches,
     write_matches,
 )
-from caddis.spark.base.folders import Version, VersionFolder
-from caddis.spark.base.progress import MicroBatch, RowCount, StreamingQuery, follow, watching_tasks
-from caddis.spark.base.schemas import arrow_schema, plainly_named, session_timezone, spark_type
+from caddis.spark.base.progress import MicroBatch, RowCount, follow, watching_tasks
 from caddis.spark.base.session import local_session, worker_versions
-from caddis.spark.base.shared_files import append_lines, lines_of, locked, new_folder, replace_json
 from caddis.spark.base.spreading import AT_ONCE, spread
 
 __all__ = [
     "AT_ONCE",
     "DataFrame",
-    "FileFormat",
     "MicroBatch",
     "RowCount",
     "SparkSession",
@@ -36,11 +53,12 @@ __all__ = [
     "lines_of",
     "literally",
     "local_session",
-    "locked",
     "new_folder",
+    "outlives_us",
     "plainly_named",
     "read_event_stream",
     "read_events",
+    "removed_at_exit",
     "replace_json",
     "session_timezone",
     "spark_failures",

@@ -1,4 +1,6 @@
-"""Versions of a set of subscriptions as folders, with one pointer to the current one.
+"""Folders that a driver and its workers share.
+
+`VersionFolder` keeps versions of a set of subscriptions, with one pointer to the current one:
 
     store/
       store.json            format, time zone
@@ -9,25 +11,30 @@
 
 Nothing is ever changed in place: a reader sees the old version or the new one, never a mix. What
 no kept version mentions is deleted; a reader that has it mapped goes on undisturbed.
+
+The functions at the end are for small files that several workers add to.
 """
 
 from __future__ import annotations
 
-import fcntl
+import atexit
 import json
-import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
 from caddis.arrays import Int32s
 from caddis.errors import IndexFolderError
+from caddis.files import locked, replace_file
 
 KEPT_VERSIONS = 32
+"""A batch job reads the version that it was planned with: so many changes may come meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +96,7 @@ class VersionFolder:
         manifest = {"segments": segments, "removed": list(removed)}
         (draft / "manifest.json").write_text(json.dumps(manifest))
         draft.rename(draft.with_name(version.name))
-        self._point_to(version.name)
+        replace_file(self.root / "CURRENT", f"{version.name}\n")
         self._delete_unused()
         return version
 
@@ -101,20 +108,9 @@ class VersionFolder:
         """A name that no segment has had."""
         return f"{self._last_number('segments') + 1:08}"
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Only one process writes at a time; the others wait."""
-        with (self.root / "LOCK").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-
-    def _point_to(self, name: str) -> None:
-        pointer = self.root / "CURRENT.new"
-        with pointer.open("w") as out:
-            out.write(name + "\n")
-            out.flush()
-            os.fsync(out.fileno())
-        pointer.replace(self.root / "CURRENT")
+    def writing(self) -> AbstractContextManager[None]:
+        """Let only one process write at a time; the others wait."""
+        return locked(self.root / "CURRENT")
 
     def _read(self, name: str) -> Version:
         folder = self.root / "versions" / name
@@ -142,3 +138,41 @@ class VersionFolder:
         for segment in self._numbered("segments"):
             if segment.name not in used:
                 shutil.rmtree(segment)
+
+
+def new_folder(parent: str | PathLike[str] | None, *, keep: bool = False) -> Path:
+    """A new folder below a parent, or below the system's temporary folder.
+
+    keep: leave it when this process ends, since somebody may still read it.
+    """
+    if parent is not None:
+        Path(parent).mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="caddis-", dir=parent))
+    if not keep:
+        removed_at_exit(folder)
+    return folder
+
+
+def removed_at_exit(folder: Path) -> Path:
+    """The folder, which is removed when this process ends."""
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def replace_json(path: Path, plain: object) -> None:
+    """Write plain values in place of what was there."""
+    replace_file(path, json.dumps(plain))
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a file; none if it is not there yet."""
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def append_lines(path: Path, plain: Iterable[object], most: int) -> None:
+    """Add plain values, a line each, until the file has this many lines."""
+    lines = [json.dumps(one, default=str) + "\n" for one in plain]
+    if lines:
+        room = max(0, most - len(lines_of(path)))
+        with path.open("a") as out:
+            out.writelines(lines[:room])

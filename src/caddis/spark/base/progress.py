@@ -18,8 +18,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from caddis.spark.base.failures import SPARK_ERRORS
 
-__all__ = ["MicroBatch", "RowCount", "StreamingQuery", "follow", "watching_tasks"]
-
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:

@@ -1,27 +1,51 @@
-"""TODO."""
+"""Plain matching on Spark: `match` on the driver, one Arrow operator in the workers.
 
-from caddis.spark.matching.match import MatchResult, match
+    match ─▶ a store of compiled subscriptions, a folder of models
+               │ names alone are shipped
+    worker ─▶ MatchOperator ─▶ the reader of an Opening: plain, with models, or `spark.sealed`'s own
+               │ when a task ends
+    Report ◀─ ReportFolder: what models did, what was refused
+
+`check` lists the subscriptions that cannot be used.
+"""
+
+from caddis.spark.matching.checking import check
+from caddis.spark.matching.match import Subscriptions, follows, match, matches_of
 from caddis.spark.matching.model_folder import ModelFolder
 from caddis.spark.matching.model_reader import OnError
-from caddis.spark.matching.model_reports import ModelReport, ModelUse
-from caddis.spark.matching.sealed_folder import SealedFolder
-from caddis.spark.matching.sealed_ledger import Ledger
-from caddis.spark.matching.sealed_matching import sealed_columns
-from caddis.spark.matching.sealed_reports import OTHER_STREAMS, SealedReport
-from caddis.spark.matching.worker import KeyCheck, joined
+from caddis.spark.matching.reports import (
+    EVENTS,
+    INSPECTED,
+    KEPT,
+    OTHER_STREAMS,
+    PRODUCTS,
+    TESTS,
+    ModelUse,
+    RefusedEvent,
+    Report,
+    ReportFolder,
+)
+from caddis.spark.matching.worker import KeyCheck, MatchOperator, joined
 
 __all__ = [
+    "EVENTS",
+    "INSPECTED",
+    "KEPT",
     "OTHER_STREAMS",
+    "PRODUCTS",
+    "TESTS",
     "KeyCheck",
-    "Ledger",
-    "MatchResult",
+    "MatchOperator",
     "ModelFolder",
-    "ModelReport",
     "ModelUse",
     "OnError",
-    "SealedFolder",
-    "SealedReport",
+    "RefusedEvent",
+    "Report",
+    "ReportFolder",
+    "Subscriptions",
+    "check",
+    "follows",
     "joined",
     "match",
-    "sealed_columns",
+    "matches_of",
 ]

@@ -6,194 +6,116 @@ on a laptop, on a cluster and through Spark Connect: no jar, no SparkContext, no
 
 from __future__ import annotations
 
-import atexit
-import shutil
+import logging
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TypeAlias
 from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    VariantType,
-)
+from pyspark.sql.types import ArrayType, MapType, StructField, StructType, VariantType
 
-from caddis.errors import EventError, ModelError, SubscriptionError, SubscriptionTableError
+from caddis.errors import EventError, ModelError, SubscriptionTableError
 from caddis.language import UTF8_BINARY, collation_of, sql_type
-from caddis.matching import OnInvalid, warm_up
+from caddis.matching import warm_up
 from caddis.models import Catalogue, Model
 from caddis.ordering import POLICIES
 from caddis.ordering import warm_up as prepare_models
-from caddis.spark.base import arrow_schema, new_folder, plainly_named, session_timezone, spark_type
-from caddis.spark.matching.model_folder import ModelFolder
-from caddis.spark.matching.model_reader import OnError
-from caddis.spark.matching.model_reports import ModelReport
-from caddis.spark.matching.sealed_folder import Sealed
-from caddis.spark.matching.sealed_matching import (
-    DirectoryOrPath,
-    check_kind,
-    read_directory,
-    sealed_columns,
-    sealed_means,
+from caddis.spark.base import (
+    arrow_schema,
+    new_folder,
+    outlives_us,
+    plainly_named,
+    removed_at_exit,
+    session_timezone,
+    spark_type,
 )
-from caddis.spark.matching.sealed_reports import SealedReport
-from caddis.spark.matching.worker import MatchOperator, Models
-from caddis.spark.store import SubscriptionStore, check_without_models
+from caddis.spark.matching.model_folder import ModelFolder
+from caddis.spark.matching.model_reader import Models, OnError
+from caddis.spark.matching.reports import Report
+from caddis.spark.matching.worker import PLAIN, MatchOperator
+from caddis.spark.store import OnInvalid, StoreReader, SubscriptionStore, SubscriptionTable
 
-Subscriptions: TypeAlias = "DataFrame | pa.Table | SubscriptionStore"
+logger = logging.getLogger(__name__)
 
-
-class MatchResult(NamedTuple):
-    """What `match` returns with on_invalid="report"."""
-
-    matches: DataFrame
-    """The event's key and `subscription_id`."""
-    invalid: DataFrame
-    """`subscription_id` and `error`, for each subscription that could not be used."""
-
-
-@overload
-def match(
-    events: DataFrame,
-    subscriptions: Subscriptions,
-    *,
-    models: Sequence[Model] = ...,
-    event_key: str = ...,
-    on_invalid: Literal["raise"] = ...,
-    index_dir: str | PathLike[str] | None = ...,
-    policy: str = ...,
-    on_error: OnError = ...,
-    statistics: str | PathLike[str] | None = ...,
-    report: ModelReport | SealedReport | None = ...,
-    sealed: bool = ...,
-    directory: DirectoryOrPath | None = ...,
-) -> DataFrame: ...
-
-
-@overload
-def match(
-    events: DataFrame,
-    subscriptions: Subscriptions,
-    *,
-    models: Sequence[Model] = ...,
-    event_key: str = ...,
-    on_invalid: Literal["report"],
-    index_dir: str | PathLike[str] | None = ...,
-    policy: str = ...,
-    on_error: OnError = ...,
-    statistics: str | PathLike[str] | None = ...,
-    report: ModelReport | SealedReport | None = ...,
-    sealed: bool = ...,
-    directory: DirectoryOrPath | None = ...,
-) -> MatchResult: ...
+Subscriptions: TypeAlias = SubscriptionTable | SubscriptionStore
 
 
 def match(
     events: DataFrame,
     subscriptions: Subscriptions,
-    *,
     models: Sequence[Model] = (),
+    *,
     event_key: str = "event_id",
-    on_invalid: OnInvalid = "raise",
-    index_dir: str | PathLike[str] | None = None,
     policy: str | None = None,
+    on_invalid: OnInvalid = "raise",
     on_error: OnError = "unknown",
     statistics: str | PathLike[str] | None = None,
-    report: ModelReport | SealedReport | None = None,
-    sealed: bool = False,
-    directory: DirectoryOrPath | None = None,
-) -> DataFrame | MatchResult:
-    """Which event matches which subscription, as Spark SQL would decide each WHERE clause.
+    index_dir: str | PathLike[str] | None = None,
+    report: Report | None = None,
+) -> DataFrame:
+    """Find which event matches which subscription, as Spark SQL would decide each WHERE clause.
+
+    The result has two columns, the events' key and `subscription_id`.
 
     events: a batch or streaming DataFrame with a key column.
     subscriptions: a table with `subscription_id` and `where`; or a SubscriptionStore, whose new
         versions a streaming match follows without a restart.
     models: what answers the concepts that subscriptions call, as in beach(photo).
-    on_invalid: "raise" InvalidSubscriptions, or "report" the bad ones beside the matches.
-    index_dir: where the compiled subscriptions are kept; on a cluster of several machines, a
-        folder that the driver and all workers see. By default a temporary folder.
+    event_key: the column that tells events apart; a null or repeated key stops the job.
     policy: how models are ordered; only what a match costs depends on it, never what it finds.
-    on_error: an event on which a model raises is "unknown" to it and told in the report; or
+    on_invalid: "raise" InvalidSubscriptions, or "skip" the subscriptions that cannot be used;
+        `report.invalid` lists them then. `caddis.check` finds them beforehand.
+    on_error: an event on which a model raises is "unknown" to it and listed in the report; or
         "raise", which stops the job and names the model and the event.
     statistics: a file with what models were seen to cost and answer; it is read if it exists, and
         kept up to date. All workers must see it.
-    report: what the models did, once a job has run; a SealedReport tells what was refused of
-        sealed events.
-    sealed: whether events and subscriptions are sealed. Workers need no key: what they find is
-        what the plain subscriptions match and more, which the subscriber's own check drops when
-        it opens the events. It is little more where clauses ask for equality and ranges, and much
-        where nothing else narrows them than LIKE on texts without an order, NOT or IS NULL: those
-        are left to the subscriber. No model can read sealed events.
-    directory: of a key authority, or its file, which every task reads anew: then only events are
-        matched that a registered publisher signed in an accepted epoch, and each once a task. An
-        event that is replayed in another task is matched again; an `Inbox` in one place, or who
-        drops duplicates of what `open_events` calls sealed_id, notices. A table's subscriptions
-        of other sizes than the directory says are invalid. Without a directory all is matched
-        whose parts have the right sizes. Events that are refused never stop the others.
+    index_dir: where the compiled subscriptions of a table are kept while this process lives; on a
+        cluster of several machines, a folder that the driver and all workers see. By default a
+        temporary folder.
+    report: filled with what the models did, once a job has run.
     """
-    _check_key(events, event_key)
-    if directory is not None and not sealed:
-        raise EventError("a directory tells about sealed events; match them with sealed=True")
+    check_key(events, event_key)
     warm_up()
     catalogue, policy = Catalogue(models), POLICIES.named(policy).name
     if on_error not in ("unknown", "raise"):
         raise ModelError(f"on_error is 'unknown' or 'raise', not {on_error!r}")
-    if sealed:
-        check_without_models(models)
-        columns = sealed_columns(events, event_key, directory)
-    store, errors = _store(
-        events, subscriptions, catalogue, on_invalid, index_dir, sealed, directory
-    )
-    follow = events.isStreaming and isinstance(subscriptions, SubscriptionStore)
-    version = None if follow else store.version
-    id_type = spark_type(store.id_type)
-    means: Models | Sealed | None
-    if sealed:
-        means = sealed_means(store, directory, follow, _of_kind(report, SealedReport))
-    else:
-        columns = _columns(events, event_key, store, version)
-        told = _of_kind(report, ModelReport)
-        means = _shipped(store, catalogue, follow, policy, on_error, statistics, told)
+    store, invalid = _store_of(events, subscriptions, catalogue, on_invalid, index_dir)
+    follow = follows(events, subscriptions)
+    reader = store.reader()
+    folder = _model_folder(events, store, reader, catalogue, follow, statistics)
+    if report is not None:
+        report.begin(None if folder is None else folder.path, invalid)
+    opening = PLAIN if folder is None else Models(str(folder.path), policy, on_error)
+    known = store.schema.names if follow else reader.columns
+    columns = [name for name in store.schema.names if name in known and name in events.columns]
+    version = None if follow else reader.version
+    names = tuple(dict.fromkeys([event_key, *columns]))
+    operator = MatchOperator(str(store.path), event_key, names, version, opening)
+    return matches_of(events, operator, store.id_type)
+
+
+def matches_of(events: DataFrame, operator: MatchOperator, id_type: pa.DataType) -> DataFrame:
+    """The matches that an operator finds, not yet computed."""
+    key_type = events.schema[operator.event_key].dataType
     schema = StructType(
         [
-            StructField(event_key, events.schema[event_key].dataType, nullable=False),
-            StructField("subscription_id", id_type, nullable=False),
+            StructField(operator.event_key, key_type, nullable=False),
+            StructField("subscription_id", spark_type(id_type), nullable=False),
         ]
     )
-    operator = MatchOperator(str(store.path), event_key, columns, version, means)
-    matches = plainly_named(events, columns).mapInArrow(operator, schema)
-    if on_invalid == "raise":
-        return matches
-    return MatchResult(matches, _report(events, errors, id_type))
+    return plainly_named(events, operator.columns).mapInArrow(operator, schema)
 
 
-R = TypeVar("R", ModelReport, SealedReport)
+def follows(events: DataFrame, subscriptions: Subscriptions) -> bool:
+    """Whether a match follows the versions of a store, rather than keep to one."""
+    return events.isStreaming and isinstance(subscriptions, SubscriptionStore)
 
 
-def _of_kind(report: ModelReport | SealedReport | None, kind: type[R]) -> R | None:
-    """The report, if it is one of this match."""
-    if report is None or isinstance(report, kind):
-        return report
-    raise EventError(f"the report of this match is a {kind.__name__}, not {type(report).__name__}")
-
-
-def _columns(
-    events: DataFrame, event_key: str, store: SubscriptionStore, version: str | None
-) -> tuple[str, ...]:
-    """The columns that plain matching reads."""
-    known = [column for column in store.columns(version) if column in events.columns]
-    return tuple(dict.fromkeys([event_key, *known]))
-
-
-def _check_key(events: DataFrame, event_key: str) -> None:
+def check_key(events: DataFrame, event_key: str) -> None:
+    """Refuse events without a usable key column."""
     if event_key not in events.columns:
         names = ", ".join(events.columns)
         raise EventError(f"events have no column {event_key!r} for their key; they have {names}")
@@ -204,63 +126,56 @@ def _check_key(events: DataFrame, event_key: str) -> None:
         raise EventError("the events' key cannot be named 'subscription_id'; rename it")
 
 
-def _store(
+def _store_of(
     events: DataFrame,
     subscriptions: Subscriptions,
     catalogue: Catalogue,
     on_invalid: OnInvalid,
     index_dir: str | PathLike[str] | None,
-    sealed: bool,
-    directory: DirectoryOrPath | None,
-) -> tuple[SubscriptionStore, tuple[SubscriptionError, ...]]:
-    """A store that holds the subscriptions, and what is wrong with the others."""
+) -> tuple[SubscriptionStore, pa.Table | None]:
+    """A store that holds the subscriptions, and a table of what is wrong with the others."""
     if isinstance(subscriptions, SubscriptionStore):
-        check_kind(subscriptions, sealed=sealed)
-        if sealed:
-            return subscriptions, ()
+        if subscriptions.sealed:
+            raise SubscriptionTableError(
+                f"the subscriptions of {subscriptions.path} are sealed; match them with "
+                "match_sealed"
+            )
         _check_fits(subscriptions, events)
         catalogue.check(subscriptions.schema)
-        return subscriptions, ()
-    table = _collected(subscriptions) if isinstance(subscriptions, DataFrame) else subscriptions
-    store = SubscriptionStore.create(
-        new_folder(index_dir), events, models=catalogue.models, sealed=sealed
-    )
-    known = read_directory(directory)
-    return store, store.add(table, on_invalid=on_invalid, directory=known)
+        return subscriptions, None
+    folder = new_folder(index_dir, keep=outlives_us(events))
+    store = SubscriptionStore.create(folder, events, models=catalogue.models)
+    return store, store.upsert(subscriptions, on_invalid=on_invalid)
 
 
-def _shipped(
+def _model_folder(
+    events: DataFrame,
     store: SubscriptionStore,
+    reader: StoreReader,
     catalogue: Catalogue,
     follow: bool,
-    policy: str,
-    on_error: OnError,
     statistics: str | PathLike[str] | None,
-    report: ModelReport | None,
-) -> Models | None:
+) -> ModelFolder | None:
     """The models in a folder for the workers; None if no subscription calls one, or ever will."""
-    called = store.concepts()
+    called = reader.concepts
     if called and not catalogue.models:
         names = ", ".join(sorted({concept.name for concept in called})[:5])
         raise ModelError(f"these subscriptions call models ({names}); give them as models=[...]")
     if follow:
         _check_answers_all(catalogue, store)
-    if not store.has_needs() and not (follow and catalogue.models):
+    if not reader.has_needs and not (follow and catalogue.models):
         return None
     catalogue.assign(called, lambda reading: reading.model.cost)
     prepare_models()
     path = None if statistics is None else Path(statistics).absolute()
     folder = ModelFolder.create(store.path / "models" / uuid4().hex, catalogue.models, path)
-    if not follow:
-        # A stream may outlive this process, if that is a client of Spark Connect.
-        atexit.register(shutil.rmtree, folder.path, ignore_errors=True)
-    if report is not None:
-        report.attach(folder)
-    return Models(str(folder.path), policy, on_error)
+    if not outlives_us(events):
+        removed_at_exit(folder.path)
+    return folder
 
 
 def _check_answers_all(catalogue: Catalogue, store: SubscriptionStore) -> None:
-    """A stream must be able to answer whatever may yet be subscribed to."""
+    """Refuse a stream that could not answer what may yet be subscribed to."""
     missing = set(store.vocabulary.pairs) - set(catalogue.vocabulary_for(store.schema).pairs)
     if missing:
         names = ", ".join(sorted({name for name, _ in missing})[:5])
@@ -279,10 +194,10 @@ def _check_fits(store: SubscriptionStore, events: DataFrame) -> None:
         at = schema.get_field_index(field.name)
         if at < 0:
             continue
-        found, wanted = (_in_words(one) for one in (schema.field(at), field))
-        if found != wanted:
+        arriving, wanted = (_in_words(one) for one in (schema.field(at), field))
+        if arriving != wanted:
             raise EventError(
-                f"column {field.name!r} is {found} in the events, and the store was made for "
+                f"column {field.name!r} is {arriving} in the events, and the store was made for "
                 f"{wanted}"
             )
 
@@ -290,21 +205,3 @@ def _check_fits(store: SubscriptionStore, events: DataFrame) -> None:
 def _in_words(field: pa.Field) -> str:
     collation = collation_of(field)
     return sql_type(field.type) + ("" if collation == UTF8_BINARY else f" COLLATE {collation}")
-
-
-def _collected(subscriptions: DataFrame) -> pa.Table:
-    missing = {"subscription_id", "where"} - set(subscriptions.columns)
-    if missing:
-        names = ", ".join(subscriptions.columns)
-        raise SubscriptionTableError(
-            f"subscriptions need a column {min(missing)!r}; they have {names}"
-        )
-    return subscriptions.select("subscription_id", "where").toArrow()
-
-
-def _report(
-    events: DataFrame, errors: tuple[SubscriptionError, ...], id_type: DataType
-) -> DataFrame:
-    fields = [StructField("subscription_id", id_type), StructField("error", StringType())]
-    rows = [(error.subscription_id, str(error)) for error in errors]
-    return events.sparkSession.createDataFrame(rows, StructType(fields))

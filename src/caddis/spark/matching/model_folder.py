@@ -3,45 +3,27 @@
     models.pickle       the models, by reference: what is large in them lies in files beside it
     settings.json       where the statistics are kept: a file of the user's, or
     statistics.json     what they were seen to cost and answer
-    tallies.json        what they did, task by task added up
-    problems.jsonl      events that a model could not read or failed on, the first of them
 
-A worker reads the statistics when a task begins, and adds its own tallies when the task ends, under
-a lock: so what one partition learnt serves the next, on whatever worker it runs.
+and the files of `ReportFolder`. A worker reads the statistics when a task begins, and adds its own
+tallies when the task ends, under a lock: so what one partition learnt serves the next, on whatever
+worker it runs.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
 from pyspark import cloudpickle
 
 from caddis.errors import IndexFolderError, ModelError
+from caddis.files import locked
 from caddis.models import Catalogue, Model, Reading, Statistics, Tally
-from caddis.spark.base import append_lines, lines_of, locked, replace_json
+from caddis.spark.matching.reports import KeyedProblem, ReportFolder
 
-MODELS, STATISTICS, TALLIES, PROBLEMS = (
-    "models.pickle",
-    "statistics.json",
-    "tallies.json",
-    "problems.jsonl",
-)
-KEPT_PROBLEMS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class KeyedProblem:
-    """Why an event has no answer from a model."""
-
-    event: object
-    column: str
-    model: str
-    reason: str
-    failed: bool
+MODELS, STATISTICS, SETTINGS = "models.pickle", "statistics.json", "settings.json"
 
 
 class ModelFolder:
@@ -66,7 +48,7 @@ class ModelFolder:
             if not kept.exists():
                 Statistics().save(kept)
         Statistics.load(kept)
-        (path / "settings.json").write_text(json.dumps({"statistics": str(kept)}))
+        (path / SETTINGS).write_text(json.dumps({"statistics": str(kept)}))
         return cls(path)
 
     @cached_property
@@ -83,7 +65,7 @@ class ModelFolder:
     @cached_property
     def statistics_path(self) -> Path:
         """Where the statistics are kept."""
-        return Path(json.loads((self.path / "settings.json").read_text())["statistics"])
+        return Path(json.loads((self.path / SETTINGS).read_text())["statistics"])
 
     def statistics(self) -> Statistics:
         """What is known by now."""
@@ -101,28 +83,9 @@ class ModelFolder:
             for reading, tally in zip(readings, tallies, strict=True):
                 statistics.learn(reading, tally)
             statistics.save(self.statistics_path)
-        with locked(self.path / TALLIES):
-            all_ = self._tallies()
-            for reading, tally in zip(readings, tallies, strict=True):
-                all_[reading.name] = all_.get(reading.name, Tally()) + tally
-            replace_json(self.path / TALLIES, {name: one.to_json() for name, one in all_.items()})
-            self._keep(problems)
+        done = {reading.name: tally for reading, tally in zip(readings, tallies, strict=True)}
+        ReportFolder(self.path).add_tallies(done, problems)
 
     def tallies(self) -> dict[str, Tally]:
-        """By reading's name: what it did in all tasks that have ended."""
-        with locked(self.path / TALLIES):
-            return self._tallies()
-
-    def _tallies(self) -> dict[str, Tally]:
-        path = self.path / TALLIES
-        plain = json.loads(path.read_text()) if path.exists() else {}
-        return {name: Tally.from_json(one) for name, one in plain.items()}
-
-    def problems(self) -> list[KeyedProblem]:
-        """The first events that models could not read or failed on."""
-        with locked(self.path / TALLIES):
-            return [KeyedProblem(**json.loads(line)) for line in lines_of(self.path / PROBLEMS)]
-
-    def _keep(self, problems: Sequence[KeyedProblem]) -> None:
-        if problems:
-            append_lines(self.path / PROBLEMS, map(asdict, problems), KEPT_PROBLEMS)
+        """What each model did on each column, in all tasks that have ended."""
+        return ReportFolder(self.path).tallies()

@@ -1,8 +1,9 @@
-"""Matches a worker's batches against a store with models, and tells the folder what they did."""
+"""Matches a worker's batches against a store with models, and reports what they did."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -12,24 +13,48 @@ import pyarrow as pa
 from caddis.arrays import Int32s
 from caddis.models import AnswerCache, Asker, Tally
 from caddis.ordering import POLICIES, Executor, Outcome
-from caddis.spark.matching.model_folder import KEPT_PROBLEMS, KeyedProblem, ModelFolder
+from caddis.spark.matching.model_folder import ModelFolder
+from caddis.spark.matching.reports import KEPT, KeyedProblem
+from caddis.spark.matching.worker import Recent, TaskReader
 from caddis.spark.store import StoreReader
 
 OnError = Literal["unknown", "raise"]
 
 _ANSWERS = AnswerCache()
-"""This process's, for all matches: answers are kept by model and version."""
+"""The answers of this process, shared by all matches: they are kept by model and version."""
+KEPT_READERS = 8
+"""A reader holds loaded models, which are large: a worker keeps those of its last matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Opens readers for subscriptions that may call models.
+
+    folder: the models' folder.
+    policy: the name of the policy that orders them.
+    on_error: what becomes of an event on which a model raises.
+    """
+
+    folder: str
+    policy: str
+    on_error: OnError
+
+    unique_keys = True
+
+    def reader(self, store: StoreReader) -> TaskReader:
+        """This process's reader for a match; it keeps its models between tasks."""
+        return _readers.get((self, store), lambda: ModelReader(store, self))
 
 
 class ModelReader:
     """One task after the other: `begin`, `match` its batches, `finish`."""
 
-    def __init__(self, store: StoreReader, folder: Path, policy: str, on_error: OnError) -> None:
+    def __init__(self, store: StoreReader, models: Models) -> None:
         self._store = store
-        self._folder = ModelFolder(folder)
-        self._policy = policy
-        cache = _ANSWERS if POLICIES.named(policy).shares else None
-        self._asker = Asker(cache=cache, clock=time.perf_counter, on_error=on_error)
+        self._folder = ModelFolder(Path(models.folder))
+        self._policy = models.policy
+        cache = _ANSWERS if POLICIES.named(models.policy).shares else None
+        self._asker = Asker(cache=cache, clock=time.perf_counter, on_error=models.on_error)
         self._executor: Executor | None = None
         self._version: str | None = None
         self._tallies: list[Tally] = []
@@ -67,15 +92,18 @@ class ModelReader:
                 one.reason,
                 one.failed,
             )
-            for one in outcome.problems[: max(0, KEPT_PROBLEMS - len(self._problems))]
+            for one in outcome.problems[: max(0, KEPT - len(self._problems))]
         ]
         return _by_segment(self._executor, outcome)
 
     def finish(self) -> None:
-        """Tell what the models did."""
+        """Add what the models did to their folder."""
         assert self._executor is not None
         if any(tally.needed for tally in self._tallies):
             self._folder.add(self._executor.readings, self._tallies, self._problems)
+
+
+_readers: Recent[tuple[Models, StoreReader], ModelReader] = Recent(KEPT_READERS)
 
 
 def _by_segment(executor: Executor, outcome: Outcome) -> list[tuple[Int32s, pa.Array]]:

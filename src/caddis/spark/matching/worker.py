@@ -1,50 +1,137 @@
 """What runs in Spark's Python workers: batches in, matches out.
 
-The operator that is shipped holds names alone. A worker process keeps one reader a store, whose
-segments are mapped from files: nothing large is pickled, and nothing is loaded twice.
+The operator that is shipped holds names alone: where the store is, and what opens a reader on it
+(plain, with models, or sealed; this module knows none of them but the plain one). A worker process
+keeps the stores that it has read lately, whose segments are mapped from files: nothing large is
+pickled, and nothing is loaded twice.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from caddis.arrays import Int32s
 from caddis.errors import EventError
-from caddis.spark.matching.model_reader import ModelReader, OnError
-from caddis.spark.matching.sealed_folder import Sealed
 from caddis.spark.store import StoreReader
 
-if TYPE_CHECKING:
-    from caddis.spark.matching.sealed_reader import SealedReader
+logger = logging.getLogger(__name__)
 
 ROWS_AT_A_TIME = 32_768
 BYTES_AT_A_TIME = 64 << 20
 """Batches are joined up to one of these sizes: an index is gone through once for each."""
 
-MODEL_READERS = 8
+KEPT_STORES = 16
+"""A worker outlives many matches. Each of them on a table has a store of its own, whose maps would
+otherwise stay for as long as the worker does.
+"""
 
-Matching = Callable[[pa.RecordBatch, pa.Array], Iterable[tuple[Int32s, pa.Array]]]
-"""From a batch and its keys to rows and the ids of the subscriptions that they match."""
+Found = Iterable[tuple[Int32s, pa.Array]]
+"""Rows of a batch, and the ids of the subscriptions that they match."""
+
+
+class TaskReader(Protocol):
+    """Matches one task after the other: `begin`, `match` its batches, `finish`."""
+
+    def begin(self, version: str | None) -> None:
+        """Turn to a version of the store, or to the current one."""
+
+    def match(self, batch: pa.RecordBatch, keys: pa.Array) -> Found:
+        """Match a batch, whose keys are also given by themselves."""
+
+    def finish(self) -> None:
+        """Report what the task did; not called if it failed."""
+
+
+class Opening(Protocol):
+    """Opens the readers of one match in each worker. It is pickled with every task."""
+
+    @property
+    def unique_keys(self) -> bool:
+        """Whether null and repeated keys stop the job; otherwise the reader deals with them."""
+
+    def reader(self, store: StoreReader) -> TaskReader:
+        """A reader of this process."""
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
-    """How models are used: their folder, the policy's name, and what becomes of failures."""
+class Plain:
+    """Opens readers for subscriptions that call no model."""
 
-    folder: str
-    policy: str
-    on_error: OnError
+    unique_keys = True
+
+    def reader(self, store: StoreReader) -> TaskReader:
+        """A reader of this process."""
+        return _PlainReader(store)
 
 
-_readers: dict[str, StoreReader] = {}
-_model_readers: OrderedDict[tuple[str, Models], ModelReader] = OrderedDict()
+PLAIN = Plain()
+
+
+class _PlainReader:
+    def __init__(self, store: StoreReader) -> None:
+        self._store = store
+
+    def begin(self, version: str | None) -> None:
+        self._store.use(version)
+
+    def match(self, batch: pa.RecordBatch, _: pa.Array) -> Found:
+        return self._store.match(batch)
+
+    def finish(self) -> None:
+        pass
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """The things that were asked for last, at most so many.
+
+    >>> squares = Recent[int, int](2)
+    >>> [squares.get(one, lambda one=one: one * one) for one in (2, 3, 2, 4)]
+    [4, 9, 4, 16]
+    >>> list(squares)
+    [2, 4]
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[K, V] = OrderedDict()
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._kept)
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """The thing of a key, made if it is not there."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return self._kept[key]
+
+    def drop(self, unwanted: Callable[[K], bool]) -> None:
+        """Forget the things of unwanted keys."""
+        for key in [key for key in self._kept if unwanted(key)]:
+            del self._kept[key]
+
+
+_stores: Recent[str, StoreReader] = Recent(KEPT_STORES)
+
+
+def store_reader(path: str) -> StoreReader:
+    """This process's reader of a store; those of stores that were deleted are let go."""
+    _stores.drop(lambda known: not Path(known).exists())
+    return _stores.get(path, lambda: StoreReader(Path(path)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,66 +140,33 @@ class MatchOperator:
 
     columns: the names of the columns that arrive; Spark's own names for them are plain.
     version: the version to match with; None to turn to the current one at each task, which is
-    how a streaming match follows new versions without a restart.
-    means: what it takes beside the subscriptions: models, or what sealed events are checked by;
-        None for plain events, if no subscription can call a model.
+        how a streaming match follows new versions without a restart.
+    opening: opens the reader that matches the task's batches.
     """
 
     store: str
     event_key: str
     columns: tuple[str, ...]
     version: str | None
-    means: Models | Sealed | None = None
+    opening: Opening = PLAIN
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The matches of one task's events."""
-        store = _readers.setdefault(self.store, StoreReader(Path(self.store)))
-        if self.means is None:
-            store.use(self.version)
-            checked = KeyCheck(self.event_key)
-            yield from self._matches(batches, checked, lambda batch, _: store.match(batch))
-            return
-        keys = None if isinstance(self.means, Sealed) else KeyCheck(self.event_key)
-        reader = self._reader(store, self.means)
+        reader = self.opening.reader(store_reader(self.store))
         reader.begin(self.version)
-        yield from self._matches(batches, keys, reader.match)
-        reader.finish()
-
-    def _reader(self, store: StoreReader, means: Models | Sealed) -> ModelReader | SealedReader:
-        if not isinstance(means, Sealed):
-            return _model_reader(self.store, means)
-        # Who has no sealed events does without cryptography.
-        from caddis.spark.matching.sealed_reader import SealedReader
-
-        return SealedReader(store, means)
-
-    def _matches(
-        self, batches: Iterator[pa.RecordBatch], keys: KeyCheck | None, match: Matching
-    ) -> Iterator[pa.RecordBatch]:
-        """The matches of batches; no check of keys where a bad one must not stop the others."""
+        keys = KeyCheck(self.event_key) if self.opening.unique_keys else None
         for arrived in joined(batches):
             batch = arrived.rename_columns(list(self.columns))
             key = batch.column(self.event_key)
             if keys is not None:
                 keys.see(key)
-            for rows, ids in match(batch, key):
+            logger.debug("%s: %d events to match", self.store, batch.num_rows)
+            for rows, ids in reader.match(batch, key):
                 found = {self.event_key: key.take(pa.array(rows)), "subscription_id": ids}
                 yield pa.record_batch(found)
         if keys is not None:
             keys.finish()
-
-
-def _model_reader(store: str, models: Models) -> ModelReader:
-    """This process's reader for a match; only those of the last matches are kept."""
-    key = (store, models)
-    if key not in _model_readers:
-        _model_readers[key] = ModelReader(
-            _readers[store], Path(models.folder), models.policy, models.on_error
-        )
-    _model_readers.move_to_end(key)
-    while len(_model_readers) > MODEL_READERS:
-        _model_readers.popitem(last=False)
-    return _model_readers[key]
+        reader.finish()
 
 
 def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -25,12 +25,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from caddis.errors import OverlayError
+from caddis.files import FileFormat
 from caddis.language import Clause, parse_all
 from caddis.matching import Matcher
 from caddis.models import Catalogue, Model, Tally
 from caddis.overlay import BATCH_FORWARDINGS
 from caddis.overlay.routing import Read
-from caddis.spark.base import FileFormat, read_event_stream
+from caddis.spark.base import read_event_stream
 from caddis.spark.matching import ModelFolder, OnError
 from caddis.spark.overlay.batches import BatchFolder, Committed, Totals, Written
 from caddis.spark.overlay.control import ControlPlane, declare

@@ -1,17 +1,17 @@
-"""What `match` does otherwise when events and subscriptions are sealed.
+"""`match_sealed`: sealed events against sealed subscriptions.
 
-Workers get what brokers get: sealed clauses, and the public directory. No key is among it.
+Workers get what brokers get: sealed clauses, and the public registry of publishers. No key is
+among it.
 """
 
 from __future__ import annotations
 
-import atexit
-import shutil
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from uuid import uuid4
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import (
     BinaryType,
@@ -24,15 +24,17 @@ from pyspark.sql.types import (
 )
 
 from caddis.errors import EventError, SubscriptionTableError
-from caddis.spark.matching.sealed_folder import DIRECTORY, Sealed, SealedFolder
-from caddis.spark.matching.sealed_reports import SealedReport
-from caddis.spark.store import SubscriptionStore
+from caddis.sealed.keys import Directory
+from caddis.sealed.matcher import warm_up
+from caddis.spark.base import new_folder, outlives_us, removed_at_exit
+from caddis.spark.matching import MatchOperator, Report, Subscriptions, follows, matches_of
+from caddis.spark.sealed.reader import Sealed
+from caddis.spark.store import OnInvalid, SubscriptionStore
 
-if TYPE_CHECKING:
-    from caddis.sealed.keys import Directory
+Publishers: TypeAlias = Directory | str | PathLike[str]
+"""The registry of publishers' keys that an authority signed, or its file."""
 
-DirectoryOrPath: TypeAlias = "Directory | str | PathLike[str]"
-
+PUBLISHERS = "publishers.json"
 EVENT_KEY = "event_id"
 WHOLE = (ByteType, ShortType, IntegerType, LongType)
 COMPARED = {
@@ -49,14 +51,61 @@ CHECKED = {"run": WHOLE, "number": WHOLE, "payload": (BinaryType,), "signature":
 """Those that a gate reads beside them."""
 
 
-def sealed_columns(
-    events: DataFrame, event_key: str, directory: DirectoryOrPath | None
-) -> tuple[str, ...]:
-    """The columns that workers need, all there and of the right types."""
-    if event_key != EVENT_KEY:
-        raise EventError(f"the key of sealed events is {EVENT_KEY!r}, not {event_key!r}")
+def match_sealed(
+    events: DataFrame,
+    subscriptions: Subscriptions,
+    *,
+    publishers: Publishers | None = None,
+    on_invalid: OnInvalid = "raise",
+    index_dir: str | PathLike[str] | None = None,
+    report: Report | None = None,
+) -> DataFrame:
+    """Find which sealed event may match which sealed subscription, as `event_id` and
+    `subscription_id`.
+
+    Workers need no key: they find what the plain subscriptions match and more, which the
+    subscriber's own check drops when it opens the events. It is little more where clauses ask for
+    equality and ranges, and much where only LIKE on texts without an order, NOT or IS NULL narrow
+    them: those are left to the subscriber.
+
+    events: sealed events, batch or streaming.
+    subscriptions: a table with `subscription_id` and a sealed `where`; or a SubscriptionStore that
+        was created with sealed=True, whose new versions a streaming match follows.
+    publishers: the registry of publishers' keys, or its file, which every task reads anew: then
+        only events are matched that a registered publisher signed in an accepted epoch, and each
+        once a task. An event that is replayed in another task is matched again; an `Inbox` in one
+        place notices that, and so does whoever drops duplicates of what `open_events` calls
+        sealed_id. A table's subscriptions of other sizes than the registry says are invalid.
+        Without it all events are matched whose parts have the right sizes.
+    on_invalid: "raise" InvalidSubscriptions, or "skip" the subscriptions that cannot be used;
+        `report.invalid` lists them then.
+    index_dir: where the compiled subscriptions of a table are kept while this process lives; on a
+        cluster of several machines, a folder that the driver and all workers see.
+    report: filled with what was matched and refused, once a job has run. Refused events never
+        stop the others.
+    """
+    columns = sealed_columns(events, checked=publishers is not None)
+    warm_up()
+    registry = _read(publishers)
+    if isinstance(subscriptions, SubscriptionStore):
+        store, invalid = _sealed_store(subscriptions), None
+    else:
+        folder = new_folder(index_dir, keep=outlives_us(events))
+        store = SubscriptionStore.create(folder, sealed=True)
+        invalid = store.upsert(subscriptions, on_invalid=on_invalid, publishers=registry)
+    opening = _opening(events, store, publishers, registry, report, invalid)
+    version = None if follows(events, subscriptions) else store.version
+    operator = MatchOperator(str(store.path), EVENT_KEY, columns, version, opening)
+    return matches_of(events, operator, store.id_type)
+
+
+def sealed_columns(events: DataFrame, *, checked: bool) -> tuple[str, ...]:
+    """The columns that workers need, all there and of the right types.
+
+    checked: whether a gate reads them, too.
+    """
     wanted: dict[str, tuple[type[DataType], ...]] = dict(COMPARED)
-    if directory is not None:
+    if checked:
         wanted |= CHECKED
     for name, types in wanted.items():
         if name not in events.columns:
@@ -64,64 +113,53 @@ def sealed_columns(
                 f"sealed events have a column {name!r}; these have {', '.join(events.columns)}. "
                 "Are they sealed?"
             )
-        found = events.schema[name].dataType
-        if not isinstance(found, types):
+        type_ = events.schema[name].dataType
+        if not isinstance(type_, types):
             raise EventError(
-                f"the column {name!r} of sealed events cannot be {found.simpleString()}"
+                f"the column {name!r} of sealed events cannot be {type_.simpleString()}"
             )
     return tuple(wanted)
 
 
-def check_kind(store: SubscriptionStore, *, sealed: bool) -> None:
-    """Refuse a store of the other kind."""
-    if store.sealed and not sealed:
-        raise SubscriptionTableError(
-            f"the subscriptions of {store.path} are sealed; match them with sealed=True"
-        )
-    if sealed and not store.sealed:
+def _read(publishers: Publishers | None) -> Directory | None:
+    """The registry as it is now, whose signature fits."""
+    if isinstance(publishers, Directory):
+        publishers.verify()
+        return publishers
+    return None if publishers is None else Directory.read(Path(publishers))
+
+
+def _sealed_store(store: SubscriptionStore) -> SubscriptionStore:
+    if not store.sealed:
         raise SubscriptionTableError(
             f"the subscriptions of {store.path} are not sealed; sealed ones need a store that was "
             "created with sealed=True"
         )
+    return store
 
 
-def read_directory(directory: DirectoryOrPath | None) -> Directory | None:
-    """A directory as it is now, whose signature fits."""
-    from caddis.sealed.keys import Directory
-
-    if isinstance(directory, Directory):
-        directory.verify()
-        return directory
-    return None if directory is None else Directory.read(Path(directory))
-
-
-def sealed_means(
+def _opening(
+    events: DataFrame,
     store: SubscriptionStore,
-    directory: DirectoryOrPath | None,
-    follow: bool,
-    report: SealedReport | None,
+    publishers: Publishers | None,
+    registry: Directory | None,
+    report: Report | None,
+    invalid: pa.Table | None,
 ) -> Sealed:
-    """What the workers are told in, and the directory; a folder only if something is in it."""
-    from caddis.sealed.keys import Directory
-    from caddis.sealed.matcher import warm_up
-
-    warm_up()
-    path = store.path / "sealed" / uuid4().hex
-    if report is not None or isinstance(directory, Directory):
-        path.mkdir(parents=True)
-        if not follow:
-            # A stream may outlive this process, if that is a client of Spark Connect.
-            atexit.register(shutil.rmtree, path, ignore_errors=True)
+    """What the workers get: a folder to report to, and the registry's file."""
+    folder = store.path / "sealed" / uuid4().hex
+    if report is not None or isinstance(publishers, Directory):
+        folder.mkdir(parents=True)
+        if not outlives_us(events):
+            removed_at_exit(folder)
     if report is not None:
-        report.attach(SealedFolder(path))
-    folder = None if report is None else str(path)
-    if directory is None:
-        return Sealed(folder, None, None)
-    if isinstance(directory, Directory):
-        directory.verify()
-        directory.write(path / DIRECTORY)
-        found, authority = path / DIRECTORY, directory.fingerprint
+        report.begin(folder, invalid)
+    reported = None if report is None else str(folder)
+    if publishers is None or registry is None:
+        return Sealed(reported, None, None)
+    if isinstance(publishers, Directory):
+        publishers.write(folder / PUBLISHERS)
+        path = folder / PUBLISHERS
     else:
-        found = Path(directory).absolute()
-        authority = Directory.read(found).fingerprint
-    return Sealed(folder, str(found), authority)
+        path = Path(publishers).absolute()
+    return Sealed(reported, str(path), registry.fingerprint)

@@ -1,12 +1,16 @@
 """Matches a worker's sealed events against a store; the worker has no key.
 
-If there is a directory, a gate admits each event first. Every task has a gate of its own, so that
-a task that runs again refuses nothing that it admitted before.
+If there is a registry of publishers, a gate admits each event first. Every task has a gate of its
+own, so that a task that runs again refuses nothing that it admitted before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -18,10 +22,40 @@ from caddis.errors import TruncatedEvent
 from caddis.sealed.events import Admission, Gate, Refusal
 from caddis.sealed.keys import Directory
 from caddis.sealed.matcher import SealedMatcher, SealedMatchReport
-from caddis.spark.matching.sealed_folder import Sealed
-from caddis.spark.matching.sealed_ledger import Ledger
-from caddis.spark.matching.sealed_reports import INSPECTED, PRODUCTS, TESTS
+from caddis.spark.matching import (
+    EVENTS,
+    INSPECTED,
+    KEPT,
+    PRODUCTS,
+    TESTS,
+    RefusedEvent,
+    ReportFolder,
+)
 from caddis.spark.store import StoreReader, alive_pairs
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """Opens readers for sealed events.
+
+    folder: where workers report; None if nobody reads it: then they warn of refused events.
+    publishers: the file of the publishers' registry, read anew by each task; None to check
+        nothing but sizes.
+    authority: the fingerprint of who must have signed the registry.
+    """
+
+    folder: str | None
+    publishers: str | None
+    authority: str | None
+
+    unique_keys = False
+    """A publisher with a bad key must not stop the others."""
+
+    def reader(self, store: StoreReader) -> SealedReader:
+        """A reader of one task."""
+        return SealedReader(store, self)
 
 
 class SealedReader:
@@ -33,15 +67,16 @@ class SealedReader:
         self._ledger = Ledger(sealed.folder)
 
     def begin(self, version: str | None) -> None:
-        """Turn to a version, or to the current one, and to the directory as it is now."""
+        """Turn to a version, or to the current one, and to the registry as it is now."""
         self._store.use(version)
-        if self._sealed.directory is not None:
-            path = Path(self._sealed.directory)
+        if self._sealed.publishers is not None:
+            path = Path(self._sealed.publishers)
             self._gate = Gate(Directory.read(path, self._sealed.authority))
 
     def match(self, batch: pa.RecordBatch, keys: pa.Array) -> Iterator[tuple[Int32s, pa.Array]]:
-        """Rows and the ids of the subscriptions they may match, segment by segment, each in slices:
-        where clauses leave much to their subscribers, there are too many to hold at once.
+        """Rows and the ids of the subscriptions they may match, segment by segment, in slices.
+
+        Where clauses leave much to their subscribers, there are too many pairs to hold at once.
         """
         admission = self._admitted(batch, keys)
         refused = {one.row: one for one in admission.refused}
@@ -53,10 +88,10 @@ class SealedReader:
                 rows, ids = alive_pairs(matcher, alive, matches)
                 if len(rows):
                     yield rows, ids
-        self._ledger.tell(batch, refused.values())
+        self._ledger.see(batch, refused.values())
 
     def finish(self) -> None:
-        """Tell what was done and refused."""
+        """Report what was done and refused."""
         self._ledger.finish()
 
     def _admitted(self, batch: pa.RecordBatch, keys: pa.Array) -> Admission:
@@ -73,3 +108,44 @@ class SealedReader:
         self._ledger.count(INSPECTED, report.inspected)
         self._ledger.count(TESTS, report.tests)
         self._ledger.count(PRODUCTS, report.products)
+
+
+class Ledger:
+    """What one task does with sealed events: counts, and the first refused events.
+
+    folder: where they are reported; None if nobody wants to know: then `finish` warns of refused
+        events, and a worker need not see any folder.
+    """
+
+    def __init__(self, folder: str | None) -> None:
+        self._folder = None if folder is None else ReportFolder(Path(folder))
+        self._counts: Counter[str] = Counter()
+        self._refused: list[RefusedEvent] = []
+
+    def count(self, what: str, number: int) -> None:
+        """Add to the count of something."""
+        self._counts[what] += number
+
+    def see(self, batch: pa.RecordBatch, refused: Iterable[Refusal]) -> None:
+        """Count a batch of events that arrived, and which of them were refused."""
+        self.count(EVENTS, batch.num_rows)
+        publishers = batch.column("publisher").cast(pa.large_binary())
+        for one in refused:
+            kind = type(one.error).__name__
+            self.count(kind, 1)
+            if len(self._refused) < KEPT:
+                name = publishers[one.row].as_py()
+                publisher = None if name is None else name.decode(errors="replace")
+                self._refused.append(RefusedEvent(one.event_id, publisher, kind, str(one.error)))
+
+    def finish(self) -> None:
+        """Add everything to the folder, or warn."""
+        if self._folder is not None:
+            self._folder.add_counts(self._counts, self._refused)
+        elif self._refused:
+            first = self._refused[0]
+            warnings.warn(
+                f"sealed events were refused, such as {first.event_id!r} ({first.error}: "
+                f"{first.message}); report=caddis.Report() lists them",
+                stacklevel=2,
+            )

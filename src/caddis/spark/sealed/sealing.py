@@ -29,15 +29,16 @@ from caddis.sealed.keys import (
     PublisherKeys,
     SealingKey,
 )
-from caddis.spark.base import arrow_schema, new_folder, plainly_named, session_timezone
-from caddis.spark.matching import (
-    OTHER_STREAMS,
-    Ledger,
-    SealedFolder,
-    SealedReport,
-    joined,
-    sealed_columns,
+from caddis.spark.base import (
+    arrow_schema,
+    new_folder,
+    outlives_us,
+    plainly_named,
+    session_timezone,
 )
+from caddis.spark.matching import OTHER_STREAMS, Report, joined
+from caddis.spark.sealed.matching import sealed_columns
+from caddis.spark.sealed.reader import Ledger
 
 EVENT_ID, SEALED_ID = "event_id", "sealed_id"
 NUMBERED = ("publisher", "epoch", "run", "number")
@@ -135,30 +136,34 @@ class SealOperator:
 def open_events(
     events: DataFrame,
     ring: KeyRing,
-    directory: Directory,
+    publishers: Directory,
     *,
     stream: str,
     sealed_id: str = SEALED_ID,
-    report: SealedReport | None = None,
+    report: Report | None = None,
     report_dir: str | PathLike[str] | None = None,
 ) -> DataFrame:
-    """The events of one stream as they were published, of sealed ones, batch or streaming.
+    """Open the sealed events of one stream, batch or streaming, as they were published.
 
     Each is checked as its reader must: who signed it, in which epoch, whether it was changed, and
-    whether it came before in the same task. What is refused is told in the report, and stops
+    whether it came before in the same task. What is refused is listed in the report, and stops
     nobody. A replay that lands in another task is not noticed, as an `Inbox` in one place would;
     dropping duplicates of `sealed_id` drops those within a batch.
 
     ring: a subscriber's keys; those of the stream travel to the workers.
+    publishers: the registry of publishers' keys that the authority signed.
+    stream: the name of the stream to open; events of others are left alone.
     sealed_id: a name for the column that tells all events apart, made of the publisher and its
         numbers of epoch, run and event. Two publishers may use one event_id: so match with
         event_key="sealed_id".
-    report_dir: a folder that all workers see; by default a temporary one. Without a report there
-        is none, and workers warn of what they refuse.
+    report: filled with what was opened and refused, once a job has run. Without it workers warn of
+        what they refuse.
+    report_dir: where workers report, while this process lives: a folder that all of them see; by
+        default a temporary one.
     """
-    columns = sealed_columns(events, EVENT_ID, directory)
-    # Workers get the stream's keys alone: whether the ring fits the directory is seen here.
-    check_authority(ring, directory)
+    columns = sealed_columns(events, checked=True)
+    # Workers get the stream's keys alone: whether the ring fits the registry is seen here.
+    check_authority(ring, publishers)
     design = ring.subscriber_keys(stream).design
     check_timezone(events, design)
     if sealed_id in {EVENT_ID, *design.schema.names}:
@@ -167,10 +172,12 @@ def open_events(
         )
     folder = None
     if report is not None:
-        folder = str(new_folder(report_dir))
-        report.attach(SealedFolder(Path(folder)))
+        folder = str(new_folder(report_dir, keep=outlives_us(events)))
+        report.begin(Path(folder))
     id_type = arrow_schema(events.schema, "UTC").field(EVENT_ID).type
-    operator = OpenOperator(columns, stream, sealed_id, ring.for_reading(stream), directory, folder)
+    operator = OpenOperator(
+        columns, stream, sealed_id, ring.for_reading(stream), publishers, folder
+    )
     schema = _opened_schema(design, id_type, sealed_id)
     spark_schema = from_arrow_schema(schema, prefer_timestamp_ntz=True)
     return plainly_named(events, columns).mapInArrow(operator, spark_schema)
@@ -184,13 +191,13 @@ class OpenOperator:
     stream: str
     sealed_id: str
     ring: KeyRing
-    directory: Directory = field(repr=False)
+    publishers: Directory = field(repr=False)
     folder: str | None
-    """Where it is told what was refused, if somebody wants to know."""
+    """Where it is reported what was refused, if somebody wants to know."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The opened events of one task."""
-        opener = Opener(self.ring, self.directory)
+        opener = Opener(self.ring, self.publishers)
         ledger = Ledger(self.folder)
         for arrived in joined(batches):
             batch = arrived.rename_columns(list(self.columns))
@@ -198,7 +205,7 @@ class OpenOperator:
             mine = batch.filter(pc.invert(others))
             opened = opener.open(mine)
             ledger.count(OTHER_STREAMS, batch.num_rows - mine.num_rows)
-            ledger.tell(mine, opened.refused)
+            ledger.see(mine, opened.refused)
             if self.stream in opened.events:
                 rows, events = opened.events[self.stream]
                 yield _with_ids(events, mine.take(pa.array(rows)), self.sealed_id)

@@ -1,13 +1,36 @@
-"""TODO."""
+"""Subscriptions that come and go, in a folder that running matches follow.
 
-from caddis.spark.store.reader import StoreReader, alive_pairs
-from caddis.spark.store.segments import check_without_models
-from caddis.spark.store.store import SubscriptionStore, open_store
+    SubscriptionStore.upsert / remove ─▶ a new version: segments, and which of their links are dead
+    StoreReader.use ─▶ the version's segments, loaded once each ─▶ match
+
+The driver writes a store; the workers of a match read it. A segment is a compiled matcher and never
+changes, so a reader sees the old version or the new one, never a mix.
+"""
+
+from caddis.spark.store.segments import (
+    OnInvalid,
+    StoreReader,
+    alive_pairs,
+    check_plain,
+    check_without_models,
+    invalid_table,
+)
+from caddis.spark.store.store import (
+    SubscriptionStore,
+    SubscriptionTable,
+    open_store,
+    subscription_table,
+)
 
 __all__ = [
+    "OnInvalid",
     "StoreReader",
     "SubscriptionStore",
+    "SubscriptionTable",
     "alive_pairs",
+    "check_plain",
     "check_without_models",
+    "invalid_table",
     "open_store",
+    "subscription_table",
 ]

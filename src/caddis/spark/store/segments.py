@@ -1,27 +1,44 @@
-"""What the segments of a store are: compiled matchers, of plain or of sealed subscriptions.
+"""The segments of a store, compiled matchers of plain or of sealed subscriptions, and their reader.
 
-A store has one kind of them. A saved matcher says itself which kind it is. What sealed ones take
-is imported when there are any.
+A store has one kind of segments, and a saved matcher says itself which kind it is. A reader keeps
+what it has loaded, so that turning to a new version loads only the segments that are new. The code
+for sealed segments is imported when there are any: who seals nothing loads no cryptography.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
+import numpy as np
 import pyarrow as pa
 
-from caddis.errors import ModelError, SealedError, SubscriptionTableError
+from caddis.arrays import Bools, Int32s
+from caddis.errors import (
+    IndexFolderError,
+    ModelError,
+    SealedError,
+    SubscriptionError,
+    SubscriptionTableError,
+)
 from caddis.files import NUMBERS
-from caddis.language import Vocabulary, is_text
-from caddis.matching import LinkMatcher, Matcher, OnInvalid
+from caddis.language import Concept, Vocabulary, is_text
+from caddis.matching import LinkMatcher, Matcher, Matches
 from caddis.models import Model
+from caddis.ordering import Demand
+from caddis.spark.base import Version, VersionFolder
 
 if TYPE_CHECKING:
     from caddis.sealed.keys import Directory
+
+logger = logging.getLogger(__name__)
+
+OnInvalid = Literal["raise", "skip"]
+"""Raise InvalidSubscriptions, or go on without the subscriptions that cannot be used."""
 
 SEALED = "sealed"
 """Formats of sealed matchers begin so, and so do sealed subscriptions that are texts."""
@@ -32,7 +49,7 @@ class Segments(Protocol):
 
     @property
     def where_type(self) -> pa.DataType:
-        """In which clauses are kept."""
+        """The type in which clauses are kept."""
 
     def compile(
         self, subscriptions: pa.Table, sample: pa.RecordBatch | None, on_invalid: OnInvalid
@@ -63,7 +80,7 @@ class PlainSegments:
             self.schema,
             timezone=self.timezone,
             sample=sample,
-            on_invalid=on_invalid,
+            on_invalid="raise" if on_invalid == "raise" else "report",
             concepts=self.concepts,
         )
 
@@ -76,18 +93,18 @@ class PlainSegments:
 class SealedSegments:
     """Sealed clauses, in bytes.
 
-    directory: says how large they must be; else they are as large as most of those that are
-        compiled together.
+    publishers: says how large they must be; without it they must be as large as most of those
+        that are compiled together.
     """
 
-    directory: Directory | None = None
+    publishers: Directory | None = None
 
     where_type = pa.large_binary()
     """Those of a large store have more bytes than 32 bits count."""
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the events."""
+        """The schema of sealed events."""
         from caddis.sealed.events import sealed_schema
 
         return sealed_schema(pa.string())
@@ -100,7 +117,10 @@ class SealedSegments:
 
         check_sealed(subscriptions)
         return SealedMatcher.compile(
-            subscriptions, publishers=self.directory, sample=sample, on_invalid=on_invalid
+            subscriptions,
+            publishers=self.publishers,
+            sample=sample,
+            on_invalid="raise" if on_invalid == "raise" else "report",
         )
 
     def wheres(self, subscriptions: pa.Table) -> pa.ChunkedArray:
@@ -125,11 +145,96 @@ def load_segment(folder: Path) -> LinkMatcher:
     return Matcher.load(folder)
 
 
+class StoreReader:
+    """Matches batches against a version of a store; keeps its segments loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self._folder = VersionFolder(path)
+        self._version: Version | None = None
+        self._segments: dict[str, LinkMatcher] = {}
+
+    def use(self, version_name: str | None) -> None:
+        """Turn to a version, or to the current one; what is loaded already stays."""
+        name = version_name or self._folder.current_name
+        if self._version is not None and self._version.name == name:
+            return
+        try:
+            self._load(self._folder.version(name))
+        except IndexFolderError:
+            # The current version may have been replaced and deleted since its name was read.
+            if version_name or self._folder.current_name == name:
+                raise
+            self.use(None)
+
+    def _load(self, version: Version) -> None:
+        loaded = {name: self._segments[name] for name in version.segments if name in self._segments}
+        for name in version.segments:
+            if name not in loaded:
+                loaded[name] = load_segment(self._folder.segment(name))
+        self._segments = {name: loaded[name] for name in version.segments}
+        self._version = version
+        logger.info("%s: version %s loaded", self._folder.root, version.name)
+
+    @property
+    def parts(self) -> list[tuple[LinkMatcher, Bools | None]]:
+        """The segments in use, each with which of its links are alive, or None if all are."""
+        assert self._version is not None
+        parts: list[tuple[LinkMatcher, Bools | None]] = []
+        for segment, matcher in self._segments.items():
+            dead = self._version.removed.get(segment)
+            alive = None if dead is None else np.ones(len(matcher), bool)
+            if alive is not None:
+                alive[dead] = False
+            parts.append((matcher, alive))
+        return parts
+
+    @property
+    def version(self) -> str | None:
+        """The name of the version in use."""
+        return None if self._version is None else self._version.name
+
+    @property
+    def columns(self) -> set[str]:
+        """The events' columns that the version in use reads."""
+        matchers = self._segments.values()
+        return {column.path[0] for matcher in matchers for column in matcher.columns}
+
+    @property
+    def has_needs(self) -> bool:
+        """Whether a clause of the version in use asks for models, be it alive or not."""
+        return any(matcher.needs is not None for matcher in self._segments.values())
+
+    @property
+    def concepts(self) -> tuple[Concept, ...]:
+        """The concepts that live subscriptions of the version in use call."""
+        parts = self.parts
+        return Demand.of([matcher for matcher, _ in parts], [alive for _, alive in parts]).concepts
+
+    def match(self, batch: pa.RecordBatch) -> list[tuple[Int32s, pa.Array]]:
+        """Rows and the ids of the subscriptions they match, segment by segment."""
+        matches = []
+        for matcher, alive in self.parts:
+            rows, ids = alive_pairs(matcher, alive, matcher.match(batch))
+            if len(rows):
+                matches.append((rows, ids))
+        return matches
+
+
+def alive_pairs(
+    matcher: LinkMatcher, alive: Bools | None, matches: Matches
+) -> tuple[Int32s, pa.Array]:
+    """Rows and the ids of the subscriptions that they match, as far as these are alive."""
+    rows, links = matches.rows, matches.links
+    if alive is not None:
+        rows, links = rows[alive[links]], links[alive[links]]
+    return rows, matcher.subscription_ids.take(pa.array(links))
+
+
 def check_plain(subscriptions: pa.Table) -> None:
     """Refuse sealed subscriptions, by the first of them."""
     if _holds(subscriptions, sealed=True):
         raise SubscriptionTableError(
-            "these subscriptions are sealed: match them with sealed=True, in a store that was "
+            "these subscriptions are sealed: match them with match_sealed, in a store that was "
             "created with sealed=True, or with the command caddis sealed match"
         )
 
@@ -138,7 +243,7 @@ def check_sealed(subscriptions: pa.Table) -> None:
     """Refuse plain subscriptions, by the first of them."""
     if _holds(subscriptions, sealed=False):
         raise SubscriptionTableError(
-            "these subscriptions are not sealed: seal them first, or match without sealed=True"
+            "these subscriptions are not sealed: seal them first, or match them with match"
         )
 
 
@@ -151,8 +256,27 @@ def check_without_models(models: Sequence[Model]) -> None:
         )
 
 
+def invalid_table(
+    errors: Sequence[SubscriptionError], id_type: pa.DataType | None = None
+) -> pa.Table:
+    """The errors of subscriptions as a table, a row each.
+
+    `start` and `end` are the place in the WHERE text, if the error has one.
+    """
+    ids = [error.subscription_id for error in errors]
+    spans = [error.span or (None, None) for error in errors]
+    return pa.table(
+        {
+            "subscription_id": pa.array(ids, id_type or pa.string()),
+            "error": pa.array([str(error) for error in errors], pa.string()),
+            "start": pa.array([start for start, _ in spans], pa.int32()),
+            "end": pa.array([end for _, end in spans], pa.int32()),
+        }
+    )
+
+
 def _bytes(text: str | None) -> bytes | None:
-    """The bytes of a text; none if it is not usable, which the matcher has told."""
+    """The bytes of a text; None if it is not usable, which the matcher has reported."""
     from caddis.sealed.clauses import from_text
 
     try:

@@ -8,10 +8,11 @@ dead in its old segment.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,32 +20,34 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from caddis.arrays import Int32s
-from caddis.errors import (
-    EventError,
-    IndexFolderError,
-    SubscriptionError,
-    SubscriptionTableError,
-)
+from caddis.errors import EventError, IndexFolderError, SubscriptionTableError
 from caddis.files import is_store
 from caddis.language import Concept, Vocabulary
-from caddis.matching import LinkMatcher, OnInvalid
+from caddis.matching import LinkMatcher
 from caddis.models import Catalogue, Model
-from caddis.ordering import Demand
 from caddis.spark.base import Version, VersionFolder, arrow_schema, session_timezone
-from caddis.spark.store.reader import StoreReader
 from caddis.spark.store.segments import (
+    OnInvalid,
     PlainSegments,
     SealedSegments,
     Segments,
+    StoreReader,
     check_without_models,
-    load_segment,
+    invalid_table,
 )
 from caddis.spark.store.settings import Settings, read_schema, write_schema
 
 if TYPE_CHECKING:
     from caddis.sealed.keys import Directory
 
+logger = logging.getLogger(__name__)
+
+SubscriptionTable: TypeAlias = DataFrame | pa.Table
+"""A table with `subscription_id` and `where`."""
+
 TEXTS = "subscriptions.arrow"
+UNWRITTEN = "unwritten"
+"""Stands for the name of a segment that is not written yet."""
 MERGE_RATIO = 4
 """A segment is merged into the one before it unless that one is this many times as large."""
 
@@ -55,7 +58,7 @@ class SubscriptionStore:
     >>> import tempfile
     >>> schema = pa.schema([("city", pa.string())])
     >>> store = SubscriptionStore.create(tempfile.mkdtemp() + "/store", schema)
-    >>> added = store.add(pa.table({"subscription_id": ["ann"], "where": ["city = 'Galway'"]}))
+    >>> invalid = store.upsert(pa.table({"subscription_id": ["ann"], "where": ["city = 'Galway'"]}))
     >>> len(store)
     1
     """
@@ -127,98 +130,115 @@ class SubscriptionStore:
             Settings(self.timezone, Vocabulary.of(pairs), self.sealed).write(self.path)
 
     def __len__(self) -> int:
-        version = self._folder.current()
-        return sum(self._live_size(version, segment) for segment in version.segments)
+        version, texts = self._folder.current(), _Texts(self._folder)
+        return sum(_live_size(version, segment, texts) for segment in version.segments)
 
     def subscriptions(self) -> pa.Table:
         """All current subscriptions, with their WHERE texts."""
-        version = self._folder.current()
+        version, texts = self._folder.current(), _Texts(self._folder)
         types = {"subscription_id": self.id_type, "where": self._segments.where_type}
         empty = pa.schema(types.items()).empty_table()
-        return pa.concat_tables([empty, *(self._live(version, s) for s in version.segments)])
+        live = (self._live(version, segment, texts) for segment in version.segments)
+        return pa.concat_tables([empty, *live])
 
-    def add(
+    def upsert(
         self,
-        subscriptions: pa.Table,
+        subscriptions: SubscriptionTable,
         *,
         sample: pa.RecordBatch | None = None,
         on_invalid: OnInvalid = "raise",
-        directory: Directory | None = None,
-    ) -> tuple[SubscriptionError, ...]:
+        publishers: Directory | None = None,
+    ) -> pa.Table:
         """Add subscriptions, or replace those of the same id, in one new version.
 
-        With on_invalid="report" the bad ones are returned and change nothing; the good are added.
+        Returns the invalid ones as a table, as `caddis.check` does. They change nothing: a
+        subscription of the same id stays as it was.
 
-        directory: of a key authority, for sealed ones: refuses those of other sizes than it says.
+        sample: some events, by which the rarest token of each clause is chosen.
+        on_invalid: "raise" InvalidSubscriptions, or "skip" them and add the others.
+        publishers: for sealed ones, the registry of publishers' keys; those of other sizes than
+            it says are invalid.
         """
-        if directory is not None and not self.sealed:
-            raise SubscriptionTableError("a directory tells about sealed subscriptions")
-        segments = self._segments if directory is None else SealedSegments(directory)
-        matcher = segments.compile(subscriptions, sample, on_invalid)
-        ids = matcher.subscription_ids
+        if publishers is not None and not self.sealed:
+            raise SubscriptionTableError("only sealed subscriptions are checked with publishers")
+        if on_invalid not in ("raise", "skip"):
+            raise SubscriptionTableError(f"on_invalid is 'raise' or 'skip', not {on_invalid!r}")
+        table = subscription_table(subscriptions)
+        segments = self._segments if publishers is None else SealedSegments(publishers)
+        matcher = segments.compile(table, sample, on_invalid)
+        ids, texts = matcher.subscription_ids, _Texts(self._folder)
         bad = _places(ids, [error.subscription_id for error in matcher.invalid])
+        texts[UNWRITTEN] = pa.table({"subscription_id": ids, "where": segments.wheres(table)})
         with self._folder.writing():
             version = self._folder.current()
-            self._check_id_type(version, ids.type)
+            self._check_id_type(version, ids.type, texts)
             good = ids.filter(pa.array(~np.isin(np.arange(len(ids)), bad)))
-            removed = self._without(version, good)
-            name = self._write(matcher, subscriptions)
+            removed = _without(version, good, texts)
             if len(bad):
-                removed[name] = bad
-            self._publish((*version.segments, name), removed)
-        return matcher.invalid
+                removed[UNWRITTEN] = bad
+            self._publish(Version("", (*version.segments, UNWRITTEN), removed), texts, matcher)
+        if len(bad):
+            logger.warning("%s: %d invalid subscriptions skipped", self.path, len(bad))
+        return invalid_table(matcher.invalid, ids.type)
 
-    def remove(self, subscription_ids: Iterable[object]) -> int:
-        """Remove subscriptions by their ids, in one new version; how many there were."""
+    def remove(self, subscription_ids: Iterable[object] | SubscriptionTable) -> int:
+        """Remove subscriptions in one new version; returns how many there were.
+
+        subscription_ids: the ids, or a table that has them in its column `subscription_id`.
+        """
+        texts = _Texts(self._folder)
         with self._folder.writing():
             version = self._folder.current()
-            ids = _in_type(subscription_ids, self.id_type)
-            removed = self._without(version, ids)
+            ids = _in_type(_ids_of(subscription_ids), self.id_type)
+            removed = _without(version, ids, texts)
             gone = sum(map(len, removed.values())) - sum(map(len, version.removed.values()))
             if gone:
-                self._publish(version.segments, removed)
+                self._publish(Version("", version.segments, removed), texts)
         return gone
 
-    def columns(self, version_name: str | None = None) -> list[str]:
-        """The events' columns that matching reads: of one version, or of any that may come."""
-        if version_name is None:
-            return [field.name for field in self.schema]
-        used = set()
-        for segment in self._folder.version(version_name).segments:
-            matcher = load_segment(self._folder.segment(segment))
-            used |= {column.path[0] for column in matcher.columns}
-        return [field.name for field in self.schema if field.name in used]
-
-    def has_needs(self) -> bool:
-        """Whether a clause of the current version asks for models, be it alive or not."""
-        segments = self._folder.current().segments
-        return any(load_segment(self._folder.segment(one)).needs is not None for one in segments)
+    def reader(self, version: str | None = None) -> StoreReader:
+        """Load a version, or the current one, each of its segments once."""
+        reader = StoreReader(self.path)
+        reader.use(version)
+        return reader
 
     def concepts(self) -> tuple[Concept, ...]:
         """The concepts that current subscriptions call."""
-        reader = StoreReader(self.path)
-        reader.use(None)
-        matchers, alive = [matcher for matcher, _ in reader.parts], [one for _, one in reader.parts]
-        return Demand.of(matchers, alive).concepts
+        return self.reader().concepts
 
-    def _publish(self, segments: tuple[str, ...], removed: dict[str, Int32s]) -> None:
-        """Merge what has become small against its successors, then publish.
+    def _publish(self, draft: Version, texts: _Texts, new: LinkMatcher | None = None) -> None:
+        """Merge what has become small against its successors, then write and publish.
 
         What was accepted stays so: sealed subscriptions whose sizes differ are not merged.
+
+        new: the matcher of the unwritten segment, if the draft has one.
         """
-        draft = Version("", segments, removed)
-        sizes = [self._live_size(draft, segment) for segment in segments]
-        total, kept = sizes[-1], len(segments) - 1
-        while kept and sizes[kept - 1] <= MERGE_RATIO * total:
-            kept -= 1
-            total += sizes[kept]
-        while kept < len(segments) - 1:
-            table = pa.concat_tables([self._live(draft, segment) for segment in segments[kept:]])
-            matcher = self._segments.compile(table, None, "report")
-            if not matcher.invalid:
-                segments = (*segments[:kept], self._write(matcher, table))
-            kept += 1
-        self._folder.publish(segments, {s: links for s, links in removed.items() if s in segments})
+        segments, removed = draft.segments, dict(draft.removed)
+        for start in range(self._first_to_merge(draft, texts), len(segments) - 1):
+            table = pa.concat_tables([self._live(draft, one, texts) for one in segments[start:]])
+            merged = self._segments.compile(table, None, "skip")
+            if not merged.invalid:
+                new, texts[UNWRITTEN] = merged, table
+                segments = (*segments[:start], UNWRITTEN)
+                removed.pop(UNWRITTEN, None)
+                break
+        if new is not None:
+            name = self._write(new, texts[UNWRITTEN])
+            segments = (*segments[:-1], name)
+            if UNWRITTEN in removed:
+                removed[name] = removed.pop(UNWRITTEN)
+        kept = {segment: links for segment, links in removed.items() if segment in segments}
+        version = self._folder.publish(segments, kept)
+        logger.info("%s: version %s published", self.path, version.name)
+
+    def _first_to_merge(self, draft: Version, texts: _Texts) -> int:
+        """The first of the last segments that are small against those after them."""
+        sizes = [_live_size(draft, segment, texts) for segment in draft.segments]
+        total, first = sizes[-1], len(sizes) - 1
+        while first and sizes[first - 1] <= MERGE_RATIO * total:
+            first -= 1
+            total += sizes[first]
+        return first
 
     @property
     def _segments(self) -> Segments:
@@ -226,12 +246,10 @@ class SubscriptionStore:
             return SealedSegments()
         return PlainSegments(self.schema, self.timezone, self.vocabulary)
 
-    def _write(self, matcher: LinkMatcher, subscriptions: pa.Table) -> str:
+    def _write(self, matcher: LinkMatcher, table: pa.Table) -> str:
         name = self._folder.new_segment()
         folder = self._folder.segment(name)
         matcher.save(folder)
-        where = self._segments.wheres(subscriptions)
-        table = pa.table({"subscription_id": matcher.subscription_ids, "where": where})
         with (
             pa.OSFile(str(folder / TEXTS), "wb") as sink,
             pa.ipc.new_file(sink, table.schema) as out,
@@ -239,47 +257,73 @@ class SubscriptionStore:
             out.write_table(table)
         return name
 
-    def _without(self, version: Version, ids: pa.Array) -> dict[str, Int32s]:
-        """The dead links of each segment, if these ids die."""
-        removed = {}
-        for segment in version.segments:
-            dead = version.removed.get(segment, np.zeros(0, np.int32))
-            dead = np.union1d(dead, _places(self._texts(segment)["subscription_id"], ids))
-            if len(dead):
-                removed[segment] = dead.astype(np.int32)
-        return removed
-
-    def _live(self, version: Version, segment: str) -> pa.Table:
-        table = self._texts(segment)
+    def _live(self, version: Version, segment: str, texts: _Texts) -> pa.Table:
+        table = texts[segment]
         where = table["where"].cast(self._segments.where_type)
         live = np.ones(len(table), bool)
         live[version.removed.get(segment, np.zeros(0, np.int32))] = False
         return table.set_column(1, "where", where).filter(pa.array(live))
 
-    def _live_size(self, version: Version, segment: str) -> int:
-        return len(self._texts(segment)) - len(version.removed.get(segment, ()))
-
-    def _texts(self, segment: str) -> pa.Table:
-        with pa.memory_map(str(self._folder.segment(segment) / TEXTS)) as source:
-            return pa.ipc.open_file(source).read_all()
-
     @property
     def id_type(self) -> pa.DataType:
         """The type of the subscriptions' ids: that of the first that were added."""
-        segments = self._folder.current().segments
-        return self._texts(segments[0]).schema.field(0).type if segments else pa.string()
+        return self._id_type(self._folder.current(), _Texts(self._folder))
 
-    def _check_id_type(self, version: Version, type_: pa.DataType) -> None:
-        if version.segments and self.id_type != type_:
+    def _id_type(self, version: Version, texts: _Texts) -> pa.DataType:
+        return texts[version.segments[0]].schema.field(0).type if version.segments else pa.string()
+
+    def _check_id_type(self, version: Version, type_: pa.DataType, texts: _Texts) -> None:
+        if version.segments and self._id_type(version, texts) != type_:
             raise SubscriptionTableError(
-                f"the store's subscription_ids are {self.id_type}, these are {type_}"
+                f"the store's subscription_ids are {self._id_type(version, texts)}, "
+                f"these are {type_}"
             )
+
+
+class _Texts(dict[str, pa.Table]):
+    """The ids and WHERE texts of segments, each opened when it is first asked for."""
+
+    def __init__(self, folder: VersionFolder) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def __missing__(self, segment: str) -> pa.Table:
+        with pa.memory_map(str(self._folder.segment(segment) / TEXTS)) as source:
+            self[segment] = pa.ipc.open_file(source).read_all()
+        return self[segment]
+
+
+def subscription_table(subscriptions: SubscriptionTable) -> pa.Table:
+    """Subscriptions in Arrow; those of a DataFrame are collected."""
+    if isinstance(subscriptions, pa.Table):
+        return subscriptions
+    missing = {"subscription_id", "where"} - set(subscriptions.columns)
+    if missing:
+        names = ", ".join(subscriptions.columns)
+        raise SubscriptionTableError(
+            f"subscriptions need a column {min(missing)!r}; they have {names}"
+        )
+    return subscriptions.select("subscription_id", "where").toArrow()
+
+
+def open_store(path: Path) -> SubscriptionStore | None:
+    """The store, if the folder is one."""
+    return SubscriptionStore.open(path) if is_store(path) else None
 
 
 def _schema_of(events: pa.Schema | DataFrame | None, timezone: str) -> pa.Schema:
     if events is None:
         raise EventError("a store needs the events' schema, unless they are sealed")
-    return arrow_schema(events.schema, timezone) if isinstance(events, DataFrame) else events
+    return events if isinstance(events, pa.Schema) else arrow_schema(events.schema, timezone)
+
+
+def _ids_of(given: Iterable[object] | SubscriptionTable) -> Iterable[object]:
+    if isinstance(given, DataFrame):
+        given = given.select("subscription_id").toArrow()
+    ids: Iterable[object] = (
+        given["subscription_id"].to_pylist() if isinstance(given, pa.Table) else given
+    )
+    return ids
 
 
 def _in_type(ids: Iterable[object], type_: pa.DataType) -> pa.Array:
@@ -291,6 +335,21 @@ def _in_type(ids: Iterable[object], type_: pa.DataType) -> pa.Array:
         ) from None
 
 
+def _without(version: Version, ids: pa.Array, texts: _Texts) -> dict[str, Int32s]:
+    """The dead links of each segment, if these ids die."""
+    removed = {}
+    for segment in version.segments:
+        dead = version.removed.get(segment, np.zeros(0, np.int32))
+        dead = np.union1d(dead, _places(texts[segment]["subscription_id"], ids))
+        if len(dead):
+            removed[segment] = dead.astype(np.int32)
+    return removed
+
+
+def _live_size(version: Version, segment: str, texts: _Texts) -> int:
+    return len(texts[segment]) - len(version.removed.get(segment, ()))
+
+
 def _places(ids: pa.Array | pa.ChunkedArray, wanted: pa.Array | list[object]) -> Int32s:
     """Where the wanted ids stand among ids."""
     if not isinstance(wanted, pa.Array):
@@ -299,8 +358,3 @@ def _places(ids: pa.Array | pa.ChunkedArray, wanted: pa.Array | list[object]) ->
     return np.flatnonzero(
         found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy()
     ).astype(np.int32)
-
-
-def open_store(path: Path) -> SubscriptionStore | None:
-    """The store, if the folder is one."""
-    return SubscriptionStore.open(path) if is_store(path) else None

@@ -34,7 +34,8 @@ from pyspark.sql.types import (
 
 from caddis.arrays import Floats, Int32s
 from caddis.errors import TopicError
-from caddis.spark.base import FileFormat, literally, read_events
+from caddis.files import FileFormat
+from caddis.spark.base import literally, read_events
 
 NEW = -1
 """In place of a channel: the topic has none yet."""

@@ -27,7 +27,7 @@ def events(spark: SparkSession) -> DataFrame:
 def store(tmp_path: Path) -> SubscriptionStore:
     store = SubscriptionStore.create(tmp_path / "store", SCHEMA)
     wheres = [f"price = {n}" for n in range(10)]
-    store.add(pa.table({"subscription_id": list(range(10)), "where": wheres}))
+    store.upsert(pa.table({"subscription_id": list(range(10)), "where": wheres}))
     return store
 
 
@@ -39,11 +39,11 @@ def looks(events: DataFrame, store: SubscriptionStore) -> list[tuple[int, str, i
     path = str(store.path)
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from caddis.spark.matching.worker import _readers
+        from caddis.spark.matching.worker import _stores
 
         for _ in batches:
             pass
-        reader = _readers.get(path)
+        reader = _stores._kept.get(path)
         for name, matcher in (reader._segments if reader else {}).items():
             marked: Any = matcher
             marked.looks = getattr(marked, "looks", 0) + 1
@@ -68,7 +68,7 @@ def test_a_worker_loads_a_version_once_for_many_jobs(events: DataFrame, store: S
 def test_a_new_version_loads_only_what_is_new(events: DataFrame, store: SubscriptionStore):
     assert caddis.match(events, store).count() == 100
     before = {(pid, name) for pid, name, _ in looks(events, store)}
-    store.add(pa.table({"subscription_id": [99], "where": ["price = 5"]}))
+    store.upsert(pa.table({"subscription_id": [99], "where": ["price = 5"]}))
     assert caddis.match(events, store).count() == 110
     after = looks(events, store)
     assert {count for pid, name, count in after if (pid, name) in before} - {1}, "all loaded again"
@@ -79,7 +79,7 @@ def test_workers_of_two_stores_keep_them_apart(
     events: DataFrame, store: SubscriptionStore, tmp_path: Path
 ):
     other = SubscriptionStore.create(tmp_path / "other", SCHEMA)
-    other.add(pa.table({"subscription_id": ["all"], "where": ["TRUE"]}))
+    other.upsert(pa.table({"subscription_id": ["all"], "where": ["TRUE"]}))
     both = caddis.match(events, store).join(caddis.match(events, other), "event_id")
     assert both.count() == 100
 
@@ -99,7 +99,7 @@ def test_a_batch_that_runs_long_after_it_was_made_says_that_its_version_is_gone(
 ):
     matches = caddis.match(events, store)
     for n in range(40):
-        store.add(pa.table({"subscription_id": [99], "where": [f"price = {n}"]}))
+        store.upsert(pa.table({"subscription_id": [99], "where": [f"price = {n}"]}))
     with pytest.raises(PySparkException) as raised:
         matches.collect()
     assert "is gone; only the last 32 are kept" in str(raised.value)

@@ -69,7 +69,7 @@ def test_matches_are_those_of_spark_under_every_policy(policy, drawn):
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_matches_are_the_same_however_events_are_partitioned(partitions, drawn):
     events, wheres, decided = drawn
-    report = caddis.ModelReport()
+    report = caddis.Report()
     matches = caddis.match(
         events.repartition(partitions), table(wheres), models=models(), report=report
     )
@@ -100,7 +100,7 @@ def test_a_stream_follows_subscriptions_with_concepts_that_come_and_go(spark, tm
     inbox = tmp_path / "inbox"
     inbox.mkdir()
     store = caddis.SubscriptionStore.create(tmp_path / "store", SCHEMA, models=models())
-    store.add(table({"ann": "c0(photo)"}))
+    store.upsert(table({"ann": "c0(photo)"}))
     stream = spark.readStream.schema("event_id BIGINT, city STRING, photo STRING").json(str(inbox))
     found: list[tuple[object, object]] = []
     query = (
@@ -112,7 +112,7 @@ def test_a_stream_follows_subscriptions_with_concepts_that_come_and_go(spark, tm
     try:
         publish(inbox, 1, "11111111")
         query.processAllAvailable()
-        store.add(table({"bo": "NOT c0(photo) AND c7(photo)"}))
+        store.upsert(table({"bo": "NOT c0(photo) AND c7(photo)"}))
         store.remove(["ann"])
         publish(inbox, 2, "11111111")
         publish(inbox, 3, "01111111")
@@ -132,11 +132,11 @@ def test_a_store_knows_its_models_concepts_and_learns_more(tmp_path):
     some = models()
     store = caddis.SubscriptionStore.create(tmp_path / "store", SCHEMA, models=some[:1])
     with pytest.raises(InvalidSubscriptions, match="unknown concept 'c3'"):
-        store.add(table({"ann": "c3(photo)"}))
+        store.upsert(table({"ann": "c3(photo)"}))
     store.allow(some[1:])
-    store.add(table({"ann": "c3(photo)"}))
+    store.upsert(table({"ann": "c3(photo)"}))
     again = caddis.SubscriptionStore.open(tmp_path / "store")
-    again.add(table({"bo": "c0(photo) AND c7(photo)"}))
+    again.upsert(table({"bo": "c0(photo) AND c7(photo)"}))
     assert sorted(one.name for one in again.concepts()) == ["c0", "c3", "c7"]
 
 
@@ -153,8 +153,8 @@ def test_a_call_that_no_model_can_read_is_one_subscriptions_mistake(tmp_path):
     anything.__class__ = OnlyTexts
     store = caddis.SubscriptionStore.create(tmp_path / "store", SCHEMA, models=[anything])
     wheres = {"ann": "anything(event_id)", "bo": "anything(photo)"}
-    (error,) = store.add(table(wheres), on_invalid="report")
-    assert (error.subscription_id, error.span) == ("ann", (0, 18))
+    (invalid,) = store.upsert(table(wheres), on_invalid="skip").to_pylist()
+    assert (invalid["subscription_id"], invalid["start"], invalid["end"]) == ("ann", 0, 18)
     assert [str(one.column.name) for one in store.concepts()] == ["photo"]
 
 
@@ -163,16 +163,16 @@ def test_what_another_handle_allowed_is_known_to_this_one(tmp_path):
     store = caddis.SubscriptionStore.create(tmp_path / "store", SCHEMA, models=some[:1])
     other = caddis.SubscriptionStore.open(tmp_path / "store")
     other.allow(some[1:])
-    other.add(table({"ann": "c3(photo)"}))
-    store.add(table({"bo": "city = 'Cork'"}))
+    other.upsert(table({"ann": "c3(photo)"}))
+    store.upsert(table({"bo": "city = 'Cork'"}))
     assert len(store) == 2
 
 
 def test_models_of_subscriptions_that_are_gone_are_not_asked_for(spark, tmp_path):
     store = caddis.SubscriptionStore.create(tmp_path / "store", SCHEMA, models=models())
-    store.add(table({f"s{at}": "city = 'Cork'" for at in range(9)} | {"ann": "c3(photo)"}))
+    store.upsert(table({f"s{at}": "city = 'Cork'" for at in range(9)} | {"ann": "c3(photo)"}))
     store.remove(["ann"])
-    assert store.has_needs()
+    assert store.reader().has_needs
     assert store.concepts() == ()
     events = spark.createDataFrame([(1, "Cork", "1")], "event_id BIGINT, city STRING, photo STRING")
     assert len(pairs(caddis.match(events, store))) == 9
@@ -187,7 +187,7 @@ def test_a_stream_must_be_able_to_answer_all_that_its_store_allows(spark, tmp_pa
 
 def test_subscriptions_that_call_models_are_refused_without_them(spark, tmp_path):
     store = caddis.SubscriptionStore.create(tmp_path / "store", SCHEMA, models=models())
-    store.add(table({"ann": "c3(photo)"}))
+    store.upsert(table({"ann": "c3(photo)"}))
     events = spark.createDataFrame([], "event_id BIGINT, city STRING, photo STRING")
     with pytest.raises(ModelError, match=r"call models \(c3\); give them as models="):
         caddis.match(events, store)
@@ -203,7 +203,7 @@ def test_models_are_checked_before_any_job(spark):
     with pytest.raises(ModelError, match="no policy 'foresigth'; did you mean 'foresight'"):
         caddis.match(events, table({"ann": "TRUE"}), policy="foresigth")
     with pytest.raises(ModelError, match="on_error is 'unknown' or 'raise', not 'rais'"):
-        caddis.match(events, table({"ann": "TRUE"}), on_error="rais")  # type: ignore[call-overload]
+        caddis.match(events, table({"ann": "TRUE"}), on_error="rais")  # type: ignore[arg-type]
 
 
 def test_an_unknown_concept_is_told_with_the_nearest_and_the_list(spark):
@@ -229,7 +229,7 @@ def test_a_model_that_raises_is_reported_and_the_job_goes_on_unless_it_is_to_sto
     rows = [(1, "aa"), (2, "a"), (3, "bbb")]
     events = spark.createDataFrame(rows, "event_id BIGINT, photo STRING")
     wheres = table({"yes": "fragile(photo)", "no": "NOT fragile(photo)"})
-    report = caddis.ModelReport()
+    report = caddis.Report()
     assert pairs(caddis.match(events, wheres, models=[fragile], report=report)) == {
         (1, "yes"),
         (3, "yes"),
@@ -278,7 +278,7 @@ def test_pictures_match_by_what_is_in_them_and_damaged_ones_are_reported(spark, 
         "all cats": "cat(photo) AND NOT dog(photo)",
         "buildings": "building(photo) OR place_of_worship(photo)",
     }
-    report = caddis.ModelReport()
+    report = caddis.Report()
     matches = caddis.match(
         events.coalesce(1), table(wheres), models=[efficientnet_lite(0)], report=report
     )

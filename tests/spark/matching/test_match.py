@@ -86,7 +86,7 @@ def joined(events: DataFrame, wheres: Mapping[Any, str], key: str = "event_id") 
 def new_store(path: Path, events: DataFrame, tables: Iterable[pa.Table]) -> SubscriptionStore:
     store = SubscriptionStore.create(path, events)
     for one in tables:
-        store.add(one)
+        store.upsert(one)
     return store
 
 
@@ -115,7 +115,7 @@ def test_subscriptions_may_be_a_store(events: DataFrame, tmp_path: Path):
 def test_a_batch_stays_with_the_version_that_it_was_made_with(events: DataFrame, tmp_path: Path):
     store = new_store(tmp_path / "store", events, [table({"ann": "event_id = 1"})])
     before = caddis.match(events, store)
-    store.add(table({"ann": "city = 'Cork'", "bo": "TRUE"}))
+    store.upsert(table({"ann": "city = 'Cork'", "bo": "TRUE"}))
     assert pairs(before) == {(1, "ann")}
     assert pairs(caddis.match(events, store)) == {(2, "ann")} | {(n, "bo") for n in range(1, 6)}
 
@@ -248,7 +248,7 @@ def test_a_store_made_for_another_type_is_refused(events: DataFrame, tmp_path: P
 def test_a_store_may_know_more_columns_than_the_events_have(events: DataFrame, tmp_path: Path):
     schema = pa.schema([("city", pa.string()), ("weight", pa.int32())])
     store = SubscriptionStore.create(tmp_path / "store", schema)
-    store.add(table({"ann": "city = 'Cork' AND weight IS NULL", "bo": "weight > 0"}))
+    store.upsert(table({"ann": "city = 'Cork' AND weight IS NULL", "bo": "weight > 0"}))
     assert pairs(caddis.match(events, store)) == {(2, "ann")}
 
 
@@ -267,7 +267,7 @@ def test_a_store_may_be_made_from_a_hand_written_schema(spark: SparkSession, tmp
         }
     )
     store = SubscriptionStore.create(tmp_path / "store", schema)
-    store.add(
+    store.upsert(
         table(
             {
                 "ann": "place.town = 'Cobh' AND array_contains(tags, 'sea')",
@@ -283,13 +283,13 @@ def test_a_store_may_count_time_in_other_units(spark: SparkSession, tmp_path: Pa
     events = spark.sql("SELECT 1L AS event_id, TIMESTAMP '2024-07-01 12:00:00.25' AS at")
     wheres = {"ann": "at = '2024-07-01 12:00:00.25'", "bo": "at < '2030-01-01'", "cy": "FALSE"}
     store = SubscriptionStore.create(tmp_path / "s", pa.schema({"at": pa.timestamp(unit, "UTC")}))
-    store.add(table(wheres))
+    store.upsert(table(wheres))
     assert pairs(caddis.match(events, store)) == joined(events, wheres) == {(1, "ann"), (1, "bo")}
 
 
 def test_a_store_that_knows_nothing_of_a_collation_is_refused(events: DataFrame, tmp_path: Path):
     store = SubscriptionStore.create(tmp_path / "store", pa.schema({"city": pa.string()}))
-    store.add(table({"ann": "city = 'cork'"}))
+    store.upsert(table({"ann": "city = 'cork'"}))
     collated = events.selectExpr("event_id", "city COLLATE UTF8_LCASE AS city")
     with pytest.raises(EventError, match="UTF8_LCASE"):
         caddis.match(collated, store)
@@ -394,28 +394,31 @@ def job_count(spark: SparkSession) -> int:
     return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
 
 
-def test_bad_subscriptions_are_reported_and_the_good_match(events: DataFrame):
-    result = caddis.match(events, table(MIXED), on_invalid="report")
-    assert pairs(result.matches) == {(2, "ann"), (4, "bo")}
-    errors = {row.subscription_id: row.error for row in result.invalid.collect()}
-    assert set(errors) == {"bad", "worse"}
-    assert "unknown column 'citty'; did you mean 'city'?" in errors["bad"]
-    assert "^^^^^" in errors["bad"]
-    assert result.invalid.columns == ["subscription_id", "error"]
+def test_bad_subscriptions_are_skipped_and_the_good_match(events: DataFrame):
+    report = caddis.Report()
+    matches = caddis.match(events, table(MIXED), on_invalid="skip", report=report)
+    assert pairs(matches) == {(2, "ann"), (4, "bo")}
+    assert report.invalid.equals(caddis.check(table(MIXED), events))
+    invalid = {row["subscription_id"]: row for row in report.invalid.to_pylist()}
+    assert set(invalid) == {"bad", "worse"}
+    assert "unknown column 'citty'; did you mean 'city'?" in invalid["bad"]["error"]
+    assert "^^^^^" in invalid["bad"]["error"]
+    assert (invalid["bad"]["start"], invalid["bad"]["end"]) == (0, 5)
 
 
 def test_nothing_bad_nothing_reported(events: DataFrame, tmp_path: Path):
     store = new_store(tmp_path / "store", events, [table(WHERES)])
     for subscriptions in (table(WHERES), store):
-        result = caddis.match(events, subscriptions, on_invalid="report")
-        assert result.invalid.collect() == []
-        assert pairs(result.matches) == joined(events, WHERES)
+        report = caddis.Report()
+        matches = caddis.match(events, subscriptions, on_invalid="skip", report=report)
+        assert report.invalid.num_rows == 0
+        assert pairs(matches) == joined(events, WHERES)
 
 
 def test_only_bad_subscriptions_match_nothing(events: DataFrame):
-    result = caddis.match(events, table({7: "citty = 'Cork'"}), on_invalid="report")
-    assert pairs(result.matches) == set()
-    assert [row.subscription_id for row in result.invalid.collect()] == [7]
+    report, bad = caddis.Report(), table({7: "citty = 'Cork'"})
+    assert pairs(caddis.match(events, bad, on_invalid="skip", report=report)) == set()
+    assert report.invalid["subscription_id"].to_pylist() == [7]
 
 
 def test_bad_subscriptions_raise_before_any_job(spark: SparkSession, events: DataFrame):
@@ -452,7 +455,7 @@ def test_a_wrong_table_of_subscriptions_is_refused(
     wrong = spark.createDataFrame(rows, columns)
     for subscriptions in (wrong, wrong.toArrow()):
         with pytest.raises(SubscriptionTableError, match=message):
-            caddis.match(events, subscriptions, on_invalid="report")
+            caddis.match(events, subscriptions, on_invalid="skip")
 
 
 def test_wheres_that_are_no_texts_are_refused(events: DataFrame):

@@ -17,19 +17,17 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import caddis
-from caddis import ModelReport, SealedReport, SubscriptionStore
+from caddis import Report, SubscriptionStore
 from caddis.errors import (
     AccessError,
     EventError,
     InvalidSubscriptions,
-    ModelError,
     SubscriptionTableError,
 )
 from caddis.sealed import Authority, EventSealer, Identity, KeyRing, StreamDesign
 from caddis.sealed.clauses.subscriptions import as_text
 from caddis.sealed.keys.entitlements import Role
 from caddis.spark.sealed.sealing import OpenOperator, SealOperator
-from tests.pipeline.test_sealed_reader import of_other_sizes
 from tests.sealed.homes import (
     EVENTS,
     SCHEMA,
@@ -41,7 +39,8 @@ from tests.sealed.homes import (
     sealed_wheres,
 )
 from tests.sealed.sealed_workloads import Parties, subscriptions
-from tests.spark.test_streaming import run
+from tests.spark.matching.test_streaming import run
+from tests.spark.sealed.test_reader import of_other_sizes
 
 COPIES = 20
 """The few events come so many times, each in a run of its own."""
@@ -93,9 +92,9 @@ def expected(copies: Iterable[int] = range(COPIES), links: Iterable[int] = ALL) 
 
 
 def test_sealed_is_plain_after_the_subscribers_own_check(events: DataFrame, published: pa.Table):
-    report = SealedReport()
-    matches = caddis.match(
-        events, sealed_wheres(), sealed=True, directory=homes().directory, report=report
+    report = Report()
+    matches = caddis.match_sealed(
+        events, sealed_wheres(), publishers=homes().directory, report=report
     )
     assert matches.columns == ["event_id", "subscription_id"]
     found = pairs(matches)
@@ -111,7 +110,7 @@ def test_subscriptions_may_be_a_dataframe_of_texts(
 ):
     rows = [(row["subscription_id"], as_text(row["where"])) for row in sealed_wheres().to_pylist()]
     table = spark.createDataFrame(rows, "subscription_id long, where string")
-    found = pairs(caddis.match(events.drop("payload", "signature"), table, sealed=True))
+    found = pairs(caddis.match_sealed(events.drop("payload", "signature"), table))
     assert received(found, published) == expected()
 
 
@@ -127,18 +126,17 @@ def test_a_stream_follows_a_store_of_sealed_subscriptions(
     homes().directory.write(tmp_path / "directory.json")
     store = SubscriptionStore.create(tmp_path / "store", sealed=True)
     wheres = sealed_wheres()
-    store.add(wheres.slice(0, 3))
+    store.upsert(wheres.slice(0, 3))
     source = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
-    matches = caddis.match(
+    matches = caddis.match_sealed(
         source.parquet(str(tmp_path / "events")),
         SubscriptionStore.open(tmp_path / "store"),
-        sealed=True,
-        directory=tmp_path / "directory.json",
+        publishers=tmp_path / "directory.json",
     )
 
     def change(batch: int) -> None:
         store.remove([batch])
-        store.add(wheres.slice(3 + 2 * batch, 2))
+        store.upsert(wheres.slice(3 + 2 * batch, 2))
 
     seen = run(matches, tmp_path / "checkpoint", change)
     alive = {0: {0, 1, 2}, 1: {1, 2, 3, 4}, 2: {2, 3, 4, 5, 6}}
@@ -157,11 +155,11 @@ def test_what_spark_sealed_it_matches_and_opens(spark: SparkSession):
     plain = spark.createDataFrame(rows, "`id.` string, price int, city string, tags array<string>")
     keys = homes().parties.pat.publisher_keys("homes")
     sealed = caddis.seal_events(plain.repartition(3), keys, event_key="id.").cache()
-    matches = caddis.match(sealed, homes().seal(["price = 1"]), sealed=True)
+    matches = caddis.match_sealed(sealed, homes().seal(["price = 1"]))
     matched = sorted(row.event_id for row in matches.collect())
     assert matched == sorted(f"e{at}" for at in range(1, 40, 3))
     assert sealed.select("run").distinct().count() == 3
-    report = SealedReport()
+    report = Report()
     opened = caddis.open_events(
         sealed.join(matches, "event_id").union(sealed.join(matches, "event_id")).coalesce(1),
         homes().parties.ann,
@@ -309,7 +307,7 @@ def test_a_null_where_the_stream_has_none_does_not_stop_the_reader(spark: SparkS
 
 def test_events_without_a_stream_are_refused_and_those_of_others_counted(spark: SparkSession):
     events = changed(changed(homes().publish(), 1, "stream", None), 2, "stream", "boats")
-    report = SealedReport()
+    report = Report()
     opened = caddis.open_events(
         spark.createDataFrame(pa.Table.from_batches([events]), COLUMNS).coalesce(1),
         homes().parties.ann,
@@ -334,7 +332,7 @@ def test_without_a_report_nothing_is_written(
     ).count()
     assert not told.exists()
     index = tmp_path / "index"
-    caddis.match(events, sealed_wheres(), sealed=True, index_dir=index).count()
+    caddis.match_sealed(events, sealed_wheres(), index_dir=index).count()
     assert not list(index.rglob("sealed"))
 
 
@@ -346,12 +344,11 @@ def test_refused_events_are_told_and_stop_nobody(spark: SparkSession):
     rows = pa.concat_tables(
         pa.Table.from_batches([one]) for one in (bad, genuine.slice(0, 1), stranger)
     )
-    report = SealedReport()
-    matches = caddis.match(
+    report = Report()
+    matches = caddis.match_sealed(
         spark.createDataFrame(rows, COLUMNS).coalesce(1),
         homes().seal(["TRUE"]),
-        sealed=True,
-        directory=homes().directory,
+        publishers=homes().directory,
         report=report,
     )
     assert pairs(matches) == {(0, 0), (4, 0), (5, 0)}
@@ -369,22 +366,21 @@ def test_refused_events_are_told_and_stop_nobody(spark: SparkSession):
 
 def test_without_a_directory_badly_made_events_are_told(spark: SparkSession):
     rows = pa.Table.from_batches([changed(homes().publish(), 2, "tokens", b"123")])
-    report = SealedReport()
+    report = Report()
     frame = spark.createDataFrame(rows, COLUMNS)
     table = homes().seal(["TRUE"])
-    assert len(pairs(caddis.match(frame, table, sealed=True, report=report))) == len(EVENTS) - 1
+    assert len(pairs(caddis.match_sealed(frame, table, report=report))) == len(EVENTS) - 1
     assert report.refusals == {"TruncatedEvent": 1}
 
 
 def test_workers_have_no_key(events: DataFrame, tmp_path: Path):
     """Nothing that is written for them holds a secret."""
-    matches = caddis.match(
+    matches = caddis.match_sealed(
         events,
         sealed_wheres(),
-        sealed=True,
-        directory=homes().directory,
+        publishers=homes().directory,
         index_dir=tmp_path / "index",
-        report=SealedReport(),
+        report=Report(),
     )
     matches.count()
     ann = homes().parties.ann.subscriber_keys("homes")
@@ -406,61 +402,51 @@ def test_what_does_not_fit_is_refused_at_once(
     plain = spark.createDataFrame([(1, "Cork")], "event_id long, city string")
     sealed, texts = sealed_wheres(), subscriptions(["city = 'Cork'"])
 
-    @caddis.concept(reads="city")
-    def coastal(_: str) -> bool:
-        return True
-
     with pytest.raises(EventError, match="have a column 'stream'; these have event_id, city"):
-        caddis.match(plain, sealed, sealed=True)
+        caddis.match_sealed(plain, sealed)
     with pytest.raises(EventError, match="have a column 'run'"):
-        caddis.match(events.drop("run"), sealed, sealed=True, directory=homes().directory)
+        caddis.match_sealed(events.drop("run"), sealed, publishers=homes().directory)
     bad = events.withColumn("filter", events["stream"])
     with pytest.raises(EventError, match="the column 'filter' of sealed events cannot be string"):
-        caddis.match(bad, sealed, sealed=True)
-    with pytest.raises(EventError, match="the key of sealed events is 'event_id', not 'number'"):
-        caddis.match(events, sealed, sealed=True, event_key="number")
+        caddis.match_sealed(bad, sealed)
     with pytest.raises(SubscriptionTableError, match="are not sealed: seal them first"):
-        caddis.match(events, texts, sealed=True)
-    with pytest.raises(SubscriptionTableError, match="are sealed: match them with sealed=True"):
+        caddis.match_sealed(events, texts)
+    with pytest.raises(SubscriptionTableError, match="are sealed: match them with match_sealed"):
         caddis.match(plain, sealed)
-    with pytest.raises(ModelError, match="models cannot read sealed events"):
-        caddis.match(events, sealed, sealed=True, models=[coastal])
-    with pytest.raises(EventError, match="a directory tells about sealed events"):
-        caddis.match(plain, texts, directory=homes().directory)
-    with pytest.raises(EventError, match="is a SealedReport, not ModelReport"):
-        caddis.match(events, sealed, sealed=True, report=ModelReport())
     store = SubscriptionStore.create(tmp_path / "plain", plain)
     with pytest.raises(SubscriptionTableError, match="are not sealed; sealed ones need a store"):
-        caddis.match(events, store, sealed=True)
+        caddis.match_sealed(events, store)
     store = SubscriptionStore.create(tmp_path / "sealed", sealed=True)
-    with pytest.raises(SubscriptionTableError, match="are sealed; match them with sealed=True"):
+    with pytest.raises(SubscriptionTableError, match="are sealed; match them with match_sealed"):
         caddis.match(plain, store)
 
 
 @pytest.mark.parametrize("as_file", [False, True])
-def test_a_tie_of_sizes_is_decided_by_the_directory(
+def test_a_tie_of_sizes_is_decided_by_the_registry_of_publishers(
     spark: SparkSession, tmp_path: Path, as_file: bool
 ):
     """One subscription of made-up sizes came before the only genuine one."""
     table = pa.concat_tables([of_other_sizes(99), homes().seal(["TRUE"])])
     homes().directory.write(tmp_path / "directory.json")
-    result = caddis.match(
+    report = Report()
+    matches = caddis.match_sealed(
         spark.createDataFrame(pa.Table.from_batches([homes().publish()]), COLUMNS),
         table,
-        sealed=True,
-        directory=tmp_path / "directory.json" if as_file else homes().directory,
-        on_invalid="report",
+        publishers=tmp_path / "directory.json" if as_file else homes().directory,
+        on_invalid="skip",
+        report=report,
     )
-    assert [row.subscription_id for row in result.invalid.collect()] == [99]
-    assert pairs(result.matches) == {(row, 0) for row in range(len(EVENTS))}
+    assert report.invalid["subscription_id"].to_pylist() == [99]
+    assert pairs(matches) == {(row, 0) for row in range(len(EVENTS))}
 
 
-def test_bad_subscriptions_are_reported_beside_the_matches(events: DataFrame):
+def test_bad_subscriptions_are_skipped(events: DataFrame):
     wheres = sealed_wheres()["where"].to_pylist()
     wheres[1] = wheres[1][:-5]
     table = sealed_wheres().set_column(1, "where", pa.array(wheres, pa.binary()))
     with pytest.raises(InvalidSubscriptions, match="cut off"):
-        caddis.match(events, table, sealed=True)
-    result = caddis.match(events, table, sealed=True, on_invalid="report")
-    assert [row.subscription_id for row in result.invalid.collect()] == [1]
-    assert 1 not in {row.subscription_id for row in result.matches.collect()}
+        caddis.match_sealed(events, table)
+    report = Report()
+    matches = caddis.match_sealed(events, table, on_invalid="skip", report=report)
+    assert report.invalid["subscription_id"].to_pylist() == [1]
+    assert 1 not in {row.subscription_id for row in matches.collect()}

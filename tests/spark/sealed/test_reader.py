@@ -15,9 +15,9 @@ from caddis.models import concept
 from caddis.sealed.clauses.subscriptions import as_text
 from caddis.sealed.design import StreamDesign
 from caddis.spark.base.folders import VersionFolder
-from caddis.spark.matching.sealed_folder import Sealed, SealedFolder
-from caddis.spark.matching.sealed_reports import SealedReport
+from caddis.spark.matching.reports import Report
 from caddis.spark.matching.worker import MatchOperator
+from caddis.spark.sealed.reader import Sealed
 from tests.sealed.homes import (
     EVENTS,
     SCHEMA,
@@ -39,13 +39,12 @@ def store(tmp_path: Path) -> SubscriptionStore:
 
 
 def operator(store: SubscriptionStore, *, checked: bool, reported: bool = True) -> MatchOperator:
-    """As `match` ships it."""
-    folder = store.path / "told"
+    """As `match_sealed` ships it."""
+    folder = store.path / "report"
     folder.mkdir(exist_ok=True)
-    homes().directory.write(folder / "directory.json")
-    path = str(folder / "directory.json") if checked else None
-    told = str(folder) if reported else None
-    sealed = Sealed(told, path, homes().directory.fingerprint)
+    homes().directory.write(folder / "publishers.json")
+    publishers = str(folder / "publishers.json") if checked else None
+    sealed = Sealed(str(folder) if reported else None, publishers, homes().directory.fingerprint)
     columns = tuple(sealed_events().schema.names)
     return MatchOperator(str(store.path), "event_id", columns, None, sealed)
 
@@ -59,8 +58,8 @@ def ran(task: MatchOperator, *batches: pa.RecordBatch) -> Pairs:
 
 
 def refusals(store: SubscriptionStore) -> dict[str, int]:
-    report = SealedReport()
-    report.attach(SealedFolder(store.path / "told"))
+    report = Report()
+    report.begin(store.path / "report")
     return report.refusals
 
 
@@ -68,7 +67,7 @@ def refusals(store: SubscriptionStore) -> dict[str, int]:
 
 
 def test_a_task_that_runs_again_refuses_nothing(store: SubscriptionStore):
-    store.add(homes().seal(["TRUE"]))
+    store.upsert(homes().seal(["TRUE"]))
     task = operator(store, checked=True)
     everything = {(row, 0) for row in range(len(EVENTS))}
     assert ran(task, sealed_events()) == ran(task, sealed_events()) == everything
@@ -76,16 +75,16 @@ def test_a_task_that_runs_again_refuses_nothing(store: SubscriptionStore):
 
 
 def test_an_event_that_comes_twice_in_a_task_is_refused_once(store: SubscriptionStore):
-    store.add(homes().seal(["TRUE"]))
+    store.upsert(homes().seal(["TRUE"]))
     twice = sealed_events(), sealed_events().slice(0, 1)
     assert len(ran(operator(store, checked=True), *twice)) == len(EVENTS)
     assert refusals(store) == {"ReplayedEvent": 1}
 
 
-def test_a_refused_event_is_told_once_however_many_segments_there_are(store: SubscriptionStore):
+def test_a_refused_event_is_counted_once_however_many_segments_there_are(store: SubscriptionStore):
     for where in ("TRUE", "city = 'Cork'"):
-        store.add(homes().seal([where] * 9).slice(0, 9))
-    store.add(homes().seal(["TRUE"]))
+        store.upsert(homes().seal([where] * 9).slice(0, 9))
+    store.upsert(homes().seal(["TRUE"]))
     bad = changed(sealed_events(), 1, "tokens", b"1")
     found = ran(operator(store, checked=False), bad)
     assert {row for row, _ in found} == set(range(len(EVENTS))) - {1}
@@ -93,7 +92,7 @@ def test_a_refused_event_is_told_once_however_many_segments_there_are(store: Sub
 
 
 def test_an_event_without_an_id_is_refused_and_stops_nobody(store: SubscriptionStore):
-    store.add(homes().seal(["TRUE"]))
+    store.upsert(homes().seal(["TRUE"]))
     nameless = changed(sealed_events(), 3, "event_id", None)
     found = ran(operator(store, checked=False), nameless)
     assert {row for row, _ in found} == {0, 1, 2, 4, 5}
@@ -101,14 +100,14 @@ def test_an_event_without_an_id_is_refused_and_stops_nobody(store: SubscriptionS
 
 
 def test_without_a_report_a_worker_warns(store: SubscriptionStore):
-    store.add(homes().seal(["TRUE"]))
+    store.upsert(homes().seal(["TRUE"]))
     task = operator(store, checked=False, reported=False)
     with pytest.warns(UserWarning, match="were refused, such as 1 .TruncatedEvent: its point has"):
         ran(task, changed(sealed_events(), 1, "point", b""))
 
 
 def test_a_report_that_no_match_was_given_is_empty():
-    report = SealedReport()
+    report = Report()
     assert (report.events, report.tests, report.refusals) == (0, 0, {})
     assert report.refused.schema.names == ["event_id", "publisher", "error", "message"]
 
@@ -123,7 +122,7 @@ def parts(table: pa.Table) -> Iterator[pa.Table]:
 
 def test_a_store_of_sealed_subscriptions_grows_and_shrinks(store: SubscriptionStore):
     for part in parts(sealed_wheres()):
-        store.add(part)
+        store.upsert(part)
     store.remove([6])
     reopened = SubscriptionStore.open(store.path)
     assert reopened.sealed
@@ -145,47 +144,49 @@ def of_other_sizes(number: int) -> pa.Table:
 def test_a_subscription_of_made_up_sizes_does_not_stop_those_that_come_later(
     store: SubscriptionStore,
 ):
-    store.add(of_other_sizes(99))
+    store.upsert(of_other_sizes(99))
     for part in parts(sealed_wheres()):
-        store.add(part)
+        store.upsert(part)
     assert len(store) == len(WHERES) + 1
     assert len(VersionFolder(store.path).current().segments) < 5, "the others are merged"
     assert plainly(WHERES) <= ran(operator(store, checked=True), sealed_events())
     assert refusals(store) == {}
 
 
-def test_a_directory_refuses_what_has_other_sizes(store: SubscriptionStore, tmp_path: Path):
+def test_a_registry_of_publishers_refuses_what_has_other_sizes(
+    store: SubscriptionStore, tmp_path: Path
+):
     both = pa.concat_tables([of_other_sizes(99), homes().seal(["TRUE"])])
-    errors = store.add(both, on_invalid="report", directory=homes().directory)
-    assert [error.subscription_id for error in errors] == [99]
+    invalid = store.upsert(both, on_invalid="skip", publishers=homes().directory)
+    assert invalid["subscription_id"].to_pylist() == [99]
     assert store.subscriptions()["subscription_id"].to_pylist() == [0]
     plain = SubscriptionStore.create(tmp_path / "plain", SCHEMA)
-    with pytest.raises(SubscriptionTableError, match="a directory tells about sealed"):
-        plain.add(subscriptions(WHERES), directory=homes().directory)
+    with pytest.raises(SubscriptionTableError, match="only sealed subscriptions are checked"):
+        plain.upsert(subscriptions(WHERES), publishers=homes().directory)
 
 
 def test_texts_are_kept_as_bytes(store: SubscriptionStore):
     wheres = sealed_wheres()["where"].to_pylist()
     texts = pa.table({"subscription_id": [0, 1], "where": [as_text(one) for one in wheres[:2]]})
-    store.add(texts)
-    store.add(sealed_wheres().slice(2))
+    store.upsert(texts)
+    store.upsert(sealed_wheres().slice(2))
     assert store.subscriptions().sort_by("subscription_id")["where"].to_pylist() == wheres
 
 
 def test_bad_ones_change_nothing(store: SubscriptionStore):
     wheres = [sealed_wheres()["where"][0].as_py(), b"no", None]
     table = pa.table({"subscription_id": [0, 1, 2], "where": pa.array(wheres, pa.binary())})
-    errors = store.add(table, on_invalid="report")
-    assert [error.subscription_id for error in errors] == [1, 2]
+    invalid = store.upsert(table, on_invalid="skip")
+    assert invalid["subscription_id"].to_pylist() == [1, 2]
     assert len(store) == 1
 
 
 def test_a_store_has_one_kind_of_subscriptions(store: SubscriptionStore, tmp_path: Path):
     with pytest.raises(SubscriptionTableError, match="are not sealed: seal them first"):
-        store.add(subscriptions(WHERES))
+        store.upsert(subscriptions(WHERES))
     plain = SubscriptionStore.create(tmp_path / "plain", SCHEMA)
-    with pytest.raises(SubscriptionTableError, match="are sealed: match them with sealed=True"):
-        plain.add(sealed_wheres())
+    with pytest.raises(SubscriptionTableError, match="are sealed: match them with match_sealed"):
+        plain.upsert(sealed_wheres())
 
 
 def test_sealed_events_are_not_for_models(store: SubscriptionStore, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""Events and matches as files: Parquet, JSON lines and CSV, once or as a stream.
+"""DataFrames of events and matches: their schemas in Arrow, and the files that Spark reads itself.
 
 Nothing is dropped in silence: a line that does not fit its columns is an error. A CSV file's first
 line names its columns. Types are Spark's guess, unless a schema is given.
@@ -9,27 +9,35 @@ from __future__ import annotations
 import re
 from os import PathLike
 from pathlib import Path
-from typing import Literal
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_type
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
+
+from caddis.files import FileFormat
+from caddis.language import COLLATION_METADATA, UTF8_BINARY
 
 __all__ = [
     "DataFrame",
-    "FileFormat",
     "SparkSession",
+    "StreamingQuery",
+    "arrow_schema",
     "counted",
     "literally",
+    "outlives_us",
+    "plainly_named",
     "read_event_stream",
     "read_events",
+    "session_timezone",
+    "spark_type",
     "stream_matches",
     "write_matches",
 ]
 
-FileFormat = Literal["parquet", "jsonl", "csv"]
 AnyPath = str | PathLike[str]
 
 POLL = "500 milliseconds"
@@ -45,6 +53,66 @@ _READING: dict[str, dict[str, str]] = {
     "csv": {**_STRICT, "header": "true", "enforceSchema": "false"},
 }
 _WRITING: dict[str, dict[str, str]] = {"parquet": {}, "jsonl": {}, "csv": {"header": "true"}}
+
+
+# ---------------------------------------------------------------------------- DataFrames
+
+
+def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
+    """The columns that Arrow can carry; string columns keep their collation."""
+    fields = [_field(field, timezone) for field in schema.fields]
+    return pa.schema([field for field in fields if field is not None])
+
+
+def session_timezone(events: DataFrame) -> str:
+    """The time zone in which the events' session reads dates and times."""
+    return events.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+
+
+def spark_type(type_: pa.DataType) -> DataType:
+    """The Spark type of an Arrow type."""
+    return from_arrow_type(type_)
+
+
+def plainly_named(events: DataFrame, columns: tuple[str, ...]) -> DataFrame:
+    """The columns under plain names: `mapInArrow` trips over dots and backquotes."""
+    quoted = [column.replace("`", "``") for column in columns]
+    return events.selectExpr(*(f"`{name}` AS c{at}" for at, name in enumerate(quoted)))
+
+
+def counted(rows: DataFrame, name: str) -> DataFrame:
+    """The same rows; a stream's progress then says under this name how many there were."""
+    return rows.observe(name, F.count(F.lit(1)).alias("rows"))
+
+
+def outlives_us(events: DataFrame) -> bool:
+    """Whether a query on these events may go on when this process has ended.
+
+    A stream that was started through Spark Connect runs in the server.
+    """
+    return events.isStreaming and type(events).__module__.startswith("pyspark.sql.connect")
+
+
+def _field(field: StructField, timezone: str) -> pa.Field | None:
+    try:
+        type_ = to_arrow_type(field.dataType, timezone=timezone)
+    except (PySparkException, TypeError):
+        return None
+    if isinstance(field.dataType, StructType):
+        inner = [_field(one, timezone) for one in field.dataType.fields]
+        type_ = pa.struct([one for one in inner if one is not None])
+    collation = _collation(field.dataType)
+    metadata = None if collation == UTF8_BINARY else {COLLATION_METADATA: collation}
+    return pa.field(field.name, type_, field.nullable, metadata)
+
+
+def _collation(type_: DataType) -> str:
+    if isinstance(type_, ArrayType):
+        return _collation(type_.elementType)
+    return str(type_.collation) if isinstance(type_, StringType) else UTF8_BINARY
+
+
+# --------------------------------------------------------------------------------- files
 
 
 def read_events(
@@ -97,11 +165,6 @@ def stream_matches(
     )
     trigger = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=POLL)
     return trigger.start()
-
-
-def counted(rows: DataFrame, name: str) -> DataFrame:
-    """The same rows; a stream's progress then tells how many there were under this name."""
-    return rows.observe(name, F.count(F.lit(1)).alias("rows"))
 
 
 def _absolute(path: AnyPath) -> str:

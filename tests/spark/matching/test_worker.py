@@ -34,7 +34,7 @@ SCHEMA = pa.schema([("event_id", pa.int64()), ("price", pa.int32())])
 def store(tmp_path: Path) -> SubscriptionStore:
     store = SubscriptionStore.create(tmp_path / "store", SCHEMA)
     wheres = ["price < 3", "price >= 2"]
-    store.add(pa.table({"subscription_id": ["low", "high"], "where": wheres}))
+    store.upsert(pa.table({"subscription_id": ["low", "high"], "where": wheres}))
     return store
 
 
@@ -126,7 +126,7 @@ def test_keys_may_be_of_any_scalar_type(store: SubscriptionStore, keys: pa.Array
 def test_an_operator_without_a_version_follows_the_store_task_by_task(store: SubscriptionStore):
     operator = follow(store)
     assert run(operator, events([1], [9])) == {(1, "high")}
-    store.add(pa.table({"subscription_id": ["nine"], "where": ["price = 9"]}))
+    store.upsert(pa.table({"subscription_id": ["nine"], "where": ["price = 9"]}))
     assert run(operator, events([1], [9])) == {(1, "high"), (1, "nine")}
     store.remove(["high"])
     assert run(operator, events([1], [9])) == {(1, "nine")}
@@ -135,7 +135,7 @@ def test_an_operator_without_a_version_follows_the_store_task_by_task(store: Sub
 def test_an_operator_with_a_version_stays_with_it(store: SubscriptionStore):
     operator = pinned(store)
     store.remove(["high"])
-    store.add(pa.table({"subscription_id": ["nine"], "where": ["price = 9"]}))
+    store.upsert(pa.table({"subscription_id": ["nine"], "where": ["price = 9"]}))
     assert run(operator, events([1], [9])) == {(1, "high")}
     assert run(follow(store), events([1], [9])) == {(1, "nine")}
     assert run(operator, events([1], [9])) == {(1, "high")}
@@ -153,10 +153,10 @@ def test_one_task_sees_one_version(store: SubscriptionStore):
 
 def test_a_process_loads_a_version_once(store: SubscriptionStore):
     run(follow(store), events([1]))
-    loaded = dict(worker._readers[str(store.path)]._segments)
+    loaded = dict(worker.store_reader(str(store.path))._segments)
     for key in range(5):
         run(pickle.loads(pickle.dumps(follow(store))), events([key]))
-    again = worker._readers[str(store.path)]._segments
+    again = worker.store_reader(str(store.path))._segments
     assert len(loaded) == 1
     assert all(again[name] is matcher for name, matcher in loaded.items())
 
@@ -212,7 +212,7 @@ def large_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_operator_is_small_however_many_subscriptions_there_are(tmp_path: Path):
     store = SubscriptionStore.create(tmp_path / "store", ZIPF_SCHEMA)
-    store.add(zipf_subscriptions(5_000, seed=1))
+    store.upsert(zipf_subscriptions(5_000, seed=1))
     operator = replace(pinned(store), columns=tuple(ZIPF_SCHEMA.names))
     batch = zipf_events(100, seed=2).combine_chunks().to_batches()[0]
     assert run(operator, batch), "it must have an index to hold"

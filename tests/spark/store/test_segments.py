@@ -44,7 +44,7 @@ def test_no_texts_are_no_clauses():
 def test_a_store_whose_clauses_are_small_binaries_goes_on(tmp_path: Path):
     """As stores were written once."""
     store = SubscriptionStore.create(tmp_path / "store", sealed=True)
-    store.add(sealed_wheres())
+    store.upsert(sealed_wheres())
     (path,) = (store.path / "segments").glob(f"*/{TEXTS}")
     with pa.OSFile(str(path)) as source:
         table = pa.ipc.open_file(source).read_all()
@@ -52,7 +52,7 @@ def test_a_store_whose_clauses_are_small_binaries_goes_on(tmp_path: Path):
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, small.schema) as out:
         out.write_table(small)
     more = homes().seal(["TRUE"] * 9)
-    store.add(more.set_column(0, "subscription_id", pa.array(range(100, 109))))
+    store.upsert(more.set_column(0, "subscription_id", pa.array(range(100, 109))))
     found = store.subscriptions()
     assert found["where"].type == pa.large_binary()
     assert found["where"].to_pylist() == [*BLOBS, *more["where"].to_pylist()]

@@ -10,8 +10,8 @@ import pytest
 from caddis.errors import IndexFolderError, ModelError
 from caddis.language import Column
 from caddis.models import OnnxImages, Reading, Statistics, Tally, concept
-from caddis.spark.matching.model_folder import KEPT_PROBLEMS, KeyedProblem, ModelFolder
-from caddis.spark.matching.model_reports import ModelReport
+from caddis.spark.matching.model_folder import ModelFolder
+from caddis.spark.matching.reports import KEPT, KeyedProblem, Report, ReportFolder
 from tests.models.graphs import colour_graph
 
 
@@ -90,12 +90,12 @@ def test_problems_are_kept_with_their_events_and_not_without_end(folder):
     one = KeyedProblem(7, "photo", "lite", "no such file: a.jpg", False)
     other = KeyedProblem("b", "photo", "lite", "ValueError: no", True)
     folder.add([READING], [a_tally(1, 0, 1.0)], [one, other])
-    assert folder.problems() == [one, other]
-    folder.add([READING], [a_tally(1, 0, 1.0)], [one] * (KEPT_PROBLEMS + 5))
-    assert len(folder.problems()) == KEPT_PROBLEMS
+    assert ReportFolder(folder.path).problems() == [one, other]
+    folder.add([READING], [a_tally(1, 0, 1.0)], [one] * (KEPT + 5))
+    assert len(ReportFolder(folder.path).problems()) == KEPT
 
 
-def test_a_key_that_json_does_not_know_is_told_as_text(folder):
+def test_a_key_that_json_does_not_know_is_kept_as_text(folder):
     import datetime as dt
 
     folder.add(
@@ -103,7 +103,7 @@ def test_a_key_that_json_does_not_know_is_told_as_text(folder):
         [a_tally(1, 0, 1.0)],
         [KeyedProblem(dt.date(2026, 5, 1), "photo", "lite", "empty", False)],
     )
-    assert folder.problems()[0].event == "2026-05-01"
+    assert ReportFolder(folder.path).problems()[0].event == "2026-05-01"
 
 
 def test_a_folder_that_workers_do_not_see_is_said_to_be_needed_everywhere(tmp_path):
@@ -111,10 +111,10 @@ def test_a_folder_that_workers_do_not_see_is_said_to_be_needed_everywhere(tmp_pa
         _ = ModelFolder(tmp_path / "gone").catalogue
 
 
-def test_a_report_tells_what_a_folder_holds_and_nothing_before(folder):
-    report = ModelReport()
+def test_a_report_shows_what_a_folder_holds_and_nothing_before(folder):
+    report = Report()
     assert report.problems.num_rows == 0
-    report.attach(folder)
+    report.begin(folder.path)
     problem = KeyedProblem(7, "title", "shouts", "ValueError: no", True)
     folder.add([READING], [a_tally(4, 1, 8.0)], [problem])
     (use,) = report.models

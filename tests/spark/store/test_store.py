@@ -26,7 +26,7 @@ import caddis
 from caddis import Matcher, SubscriptionStore
 from caddis.errors import IndexFolderError, InvalidSubscriptions, SubscriptionTableError
 from caddis.spark.base.folders import KEPT_VERSIONS
-from caddis.spark.store.reader import StoreReader
+from caddis.spark.store.segments import StoreReader
 from caddis.spark.store.store import MERGE_RATIO
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -116,21 +116,21 @@ class StoreAgainstDict(RuleBasedStateMachine):
 
     @rule(wheres=GOOD)
     def add(self, wheres: dict[str, str]) -> None:
-        assert self.store.add(table(wheres)) == ()
+        assert self.store.upsert(table(wheres)).num_rows == 0
         self.expected |= wheres
 
     @rule(good=GOOD, bad=BAD)
     def add_with_bad_ones_and_raise(self, good: dict[str, str], bad: dict[str, str]) -> None:
         before = self.store.version
         with pytest.raises(InvalidSubscriptions) as raised:
-            self.store.add(table(good | bad))
+            self.store.upsert(table(good | bad))
         assert {error.subscription_id for error in raised.value.errors} == set(bad)
         assert self.store.version == before
 
     @rule(good=GOOD, bad=BAD)
-    def add_with_bad_ones_and_report(self, good: dict[str, str], bad: dict[str, str]) -> None:
-        errors = self.store.add(table(good | bad), on_invalid="report")
-        assert {error.subscription_id for error in errors} == set(bad)
+    def add_with_bad_ones_and_skip(self, good: dict[str, str], bad: dict[str, str]) -> None:
+        invalid = self.store.upsert(table(good | bad), on_invalid="skip")
+        assert set(invalid["subscription_id"].to_pylist()) == set(bad)
         self.expected |= {name: where for name, where in good.items() if name not in bad}
 
     @rule(names=st.lists(IDS, max_size=20))
@@ -177,7 +177,7 @@ TestStoreAgainstDict.settings = settings(max_examples=12, stateful_step_count=20
 def test_a_store_that_grows_one_by_one_has_logarithmically_many_segments(store: SubscriptionStore):
     most = 0
     for number in range(1, 151):
-        store.add(table({number: WHERES[number % len(WHERES)]}))
+        store.upsert(table({number: WHERES[number % len(WHERES)]}))
         most = max(most, segments(store))
         assert segments(store) <= most_segments(number)
     assert most > 1, "every change compiled everything anew"
@@ -188,32 +188,32 @@ def test_a_store_that_grows_one_by_one_has_logarithmically_many_segments(store: 
 
 
 def test_ids_may_be_whole_numbers(store: SubscriptionStore):
-    store.add(table({7: "price = 10", 8: "price = 20"}))
-    store.add(table({7: "price = 40"}))
+    store.upsert(table({7: "price = 10", 8: "price = 20"}))
+    store.upsert(table({7: "price = 40"}))
     store.remove([8])
     assert current_pairs(store) == {(4, 7)}
     assert store.id_type == pa.int64()
 
 
 def test_ids_of_another_type_are_refused(store: SubscriptionStore):
-    store.add(table({"ann": "price = 10"}))
+    store.upsert(table({"ann": "price = 10"}))
     before = store.version
     with pytest.raises(
         SubscriptionTableError, match="subscription_ids are string, these are int64"
     ):
-        store.add(table({7: "price = 10"}))
+        store.upsert(table({7: "price = 10"}))
     assert store.version == before
 
 
 def test_removing_by_an_id_of_another_type_is_a_clear_error(store: SubscriptionStore):
-    store.add(table({7: "price = 10"}))
+    store.upsert(table({7: "price = 10"}))
     with pytest.raises(SubscriptionTableError, match="int64"):
         store.remove(["ann"])
     assert len(store) == 1
 
 
 def test_removing_what_is_not_there_publishes_nothing(store: SubscriptionStore):
-    store.add(table({"ann": "price = 10"}))
+    store.upsert(table({"ann": "price = 10"}))
     before = store.version
     assert store.remove(["bo"]) == 0
     assert store.remove([]) == 0
@@ -227,9 +227,9 @@ def test_removing_from_an_empty_store_is_no_error(store: SubscriptionStore):
 
 
 def test_an_empty_table_changes_nothing(store: SubscriptionStore):
-    store.add(table({}))
-    store.add(table({"ann": "price = 10"}))
-    store.add(table({}))
+    store.upsert(table({}))
+    store.upsert(table({"ann": "price = 10"}))
+    store.upsert(table({}))
     assert current_pairs(store) == {(0, "ann")}
 
 
@@ -247,28 +247,30 @@ def test_a_table_without_columns_or_with_wrong_ids_is_refused(
 ):
     before = store.version
     with pytest.raises(SubscriptionTableError, match=message):
-        store.add(pa.table(subscriptions), on_invalid="report")
+        store.upsert(pa.table(subscriptions), on_invalid="skip")
     assert store.version == before
 
 
 def test_a_null_where_is_a_bad_subscription_like_any_other(store: SubscriptionStore):
     wheres = pa.table({"subscription_id": ["a", "b"], "where": ["TRUE", None]})
-    errors = store.add(wheres, on_invalid="report")
-    assert [error.subscription_id for error in errors] == ["b"]
+    invalid = store.upsert(wheres, on_invalid="skip")
+    assert invalid["subscription_id"].to_pylist() == ["b"]
     assert as_dict(store.subscriptions()) == {"a": "TRUE"}
 
 
 def test_a_bad_replacement_leaves_the_good_one_in_force(store: SubscriptionStore):
-    store.add(table({"ann": "price = 10"}))
-    errors = store.add(table({"ann": "pricee = 20", "bo": "price = 20"}), on_invalid="report")
-    assert "unknown column 'pricee'; did you mean 'price'?" in str(errors[0])
+    store.upsert(table({"ann": "price = 10"}))
+    changed = table({"ann": "pricee = 20", "bo": "price = 20"})
+    (invalid,) = store.upsert(changed, on_invalid="skip").to_pylist()
+    assert (invalid["subscription_id"], invalid["start"], invalid["end"]) == ("ann", 0, 6)
+    assert "unknown column 'pricee'; did you mean 'price'?" in invalid["error"]
     assert current_pairs(store) == {(0, "ann"), (1, "bo")}
 
 
 def test_other_columns_of_the_table_do_not_matter(store: SubscriptionStore):
     wheres = table({"ann": "price = 10"}).append_column("owner", [["somebody"]])
-    store.add(wheres)
-    store.add(table({"bo": "price = 20"}))
+    store.upsert(wheres)
+    store.upsert(table({"bo": "price = 20"}))
     assert current_pairs(store) == {(0, "ann"), (1, "bo")}
 
 
@@ -288,7 +290,7 @@ def test_ids_are_kept_in_a_type_that_spark_has(
     store: SubscriptionStore, given: pa.DataType, kept: pa.DataType
 ):
     ids = pa.array(["1", "2"], pa.string()).cast(given)
-    store.add(pa.table({"subscription_id": ids, "where": ["price = 10", "price = 20"]}))
+    store.upsert(pa.table({"subscription_id": ids, "where": ["price = 10", "price = 20"]}))
     assert store.remove(ids[:1].to_pylist()) == 1
     assert store.id_type == kept
     assert current_pairs(store) == {(1, ids[1].as_py())}
@@ -297,7 +299,7 @@ def test_ids_are_kept_in_a_type_that_spark_has(
 def test_the_zone_of_the_store_is_that_of_its_literals(tmp_path: Path):
     schema = pa.schema([("at", pa.timestamp("us", "Europe/Dublin"))])
     store = SubscriptionStore.create(tmp_path / "store", schema, timezone="Europe/Dublin")
-    store.add(table({"ann": "at = TIMESTAMP '2024-07-01 12:00:00'"}))
+    store.upsert(table({"ann": "at = TIMESTAMP '2024-07-01 12:00:00'"}))
     reader = StoreReader(SubscriptionStore.open(store.path).path)
     reader.use(None)
     moments = pa.array([1719831600_000000, 1719835200_000000], schema.field("at").type)
@@ -339,7 +341,7 @@ def test_a_damaged_schema_is_a_clear_error(store: SubscriptionStore):
 
 
 def test_a_lost_segment_is_a_clear_error(store: SubscriptionStore):
-    store.add(table({"ann": "price = 10"}))
+    store.upsert(table({"ann": "price = 10"}))
     shutil.rmtree(next((store.path / "segments").iterdir()))
     with pytest.raises(IndexFolderError, match="segments"):
         current_pairs(store)
@@ -349,21 +351,21 @@ def test_a_lost_segment_is_a_clear_error(store: SubscriptionStore):
 
 
 def test_a_reader_loads_a_segment_once(store: SubscriptionStore):
-    store.add(table({f"s{n}": WHERES[n % len(WHERES)] for n in range(50)}))
+    store.upsert(table({f"s{n}": WHERES[n % len(WHERES)] for n in range(50)}))
     reader = StoreReader(store.path)
     reader.use(None)
     (large,) = reader._segments.values()
     for n in range(3):
-        store.add(table({f"t{n}": "TRUE"}))
+        store.upsert(table({f"t{n}": "TRUE"}))
         reader.use(None)
         assert next(iter(reader._segments.values())) is large
         assert pairs_of(reader) == current_pairs(store)
 
 
 def test_a_reader_may_stay_with_a_version(store: SubscriptionStore):
-    store.add(table({"ann": "price = 10"}))
+    store.upsert(table({"ann": "price = 10"}))
     pinned = store.version
-    store.add(table({"ann": "price = 20", "bo": "price = 40"}))
+    store.upsert(table({"ann": "price = 20", "bo": "price = 40"}))
     reader = StoreReader(store.path)
     reader.use(pinned)
     assert pairs_of(reader) == {(0, "ann")}
@@ -375,13 +377,13 @@ def test_a_reader_may_stay_with_a_version(store: SubscriptionStore):
 
 def test_a_reader_goes_on_when_what_it_has_mapped_is_deleted(store: SubscriptionStore):
     wheres = {f"s{n}": f"price >= {n} AND city = 'Galway'" for n in range(200)}
-    store.add(table(wheres))
+    store.upsert(table(wheres))
     reader = StoreReader(store.path)
     reader.use(None)
     (mapped,) = reader._segments
     store.remove(wheres)
     for n in range(KEPT_VERSIONS):
-        store.add(table({"s": f"price = {n}"}))
+        store.upsert(table({"s": f"price = {n}"}))
     assert not (store.path / "segments" / mapped).exists()
     assert pairs_of(reader) == compiled_pairs(wheres)
     reader.use(None)
@@ -390,7 +392,7 @@ def test_a_reader_goes_on_when_what_it_has_mapped_is_deleted(store: Subscription
 
 def test_old_versions_and_segments_are_deleted(store: SubscriptionStore):
     for n in range(2 * KEPT_VERSIONS):
-        store.add(table({"s": f"price = {n}"}))
+        store.upsert(table({"s": f"price = {n}"}))
     assert len(list((store.path / "versions").iterdir())) == KEPT_VERSIONS
     assert len(list((store.path / "segments").iterdir())) <= 2 * KEPT_VERSIONS
     assert current_pairs(store) == compiled_pairs({"s": f"price = {2 * KEPT_VERSIONS - 1}"})
@@ -399,13 +401,13 @@ def test_old_versions_and_segments_are_deleted(store: SubscriptionStore):
 def test_a_reader_that_is_overtaken_while_it_loads_turns_to_the_next_version(
     store: SubscriptionStore, monkeypatch: pytest.MonkeyPatch
 ):
-    store.add(table({"ann": "price = 10"}))
+    store.upsert(table({"ann": "price = 10"}))
     load = Matcher.load
 
     def slowly(folder: Path) -> Matcher:
         monkeypatch.setattr(Matcher, "load", load)
         for n in range(KEPT_VERSIONS + 1):
-            store.add(table({"ann": f"price = {n}"}))
+            store.upsert(table({"ann": f"price = {n}"}))
         return load(folder)
 
     monkeypatch.setattr(Matcher, "load", slowly)
@@ -431,12 +433,12 @@ def follow(path: Path, last: int) -> list[list[int]]:
 
 
 def test_a_reader_in_another_process_sees_every_change_whole(store: SubscriptionStore):
-    store.add(table({"ann": "price = 0"}))
+    store.upsert(table({"ann": "price = 0"}))
     with ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
         pool.submit(follow, store.path, 0).result()
         following = pool.submit(follow, store.path, ROUNDS)
         for n in range(1, ROUNDS + 1):
-            store.add(table({"ann": f"price = {n}"}))
+            store.upsert(table({"ann": f"price = {n}"}))
         looks = following.result(timeout=60)
     assert [len(look) for look in looks] == [1] * len(looks), "none, or the old and the new one"
     assert looks == sorted(looks), "a reader went back"
@@ -447,7 +449,7 @@ def write(path: Path, name: str) -> None:
     """Thirty additions, each with a replacement; every third is removed again."""
     store = SubscriptionStore.open(path)
     for n in range(30):
-        store.add(table({f"{name}{n}": "price = 10", f"{name}-last": f"price = {n}"}))
+        store.upsert(table({f"{name}{n}": "price = 10", f"{name}-last": f"price = {n}"}))
         if n % 3 == 0:
             assert store.remove([f"{name}{n}"]) == 1
 
@@ -498,9 +500,9 @@ CHANGE = {"s3": "price = 40", "new": "price = 10"}
 def full_store(path: Path) -> SubscriptionStore:
     """Twelve subscriptions in several segments, with as many versions as are kept."""
     store = SubscriptionStore.create(path, SCHEMA)
-    store.add(table(OLD))
+    store.upsert(table(OLD))
     for n in range(KEPT_VERSIONS):
-        store.add(table({"s": f"price = {n}"}))
+        store.upsert(table({"s": f"price = {n}"}))
     return store
 
 
@@ -510,19 +512,19 @@ def test_a_writer_that_is_killed_at_any_step_leaves_a_sound_store(tmp_path: Path
     with killed_at(0) as steps:
         shutil.copytree(tmp_path / "full", tmp_path / "untouched")
         steps.clear()
-        SubscriptionStore.open(tmp_path / "untouched").add(table(CHANGE))
+        SubscriptionStore.open(tmp_path / "untouched").upsert(table(CHANGE))
     assert len(steps) > 10, "too few steps to say anything"
     failures = {}
     for step in range(1, len(steps) + 1):
         path = shutil.copytree(tmp_path / "full", tmp_path / f"killed-{step}")
         with killed_at(step) as done, pytest.raises(Killed):
-            SubscriptionStore.open(path).add(table(CHANGE))
+            SubscriptionStore.open(path).upsert(table(CHANGE))
         try:
             store = SubscriptionStore.open(path)
             content = as_dict(store.subscriptions())
             assert content in (before, before | CHANGE)
             assert current_pairs(store) == compiled_pairs(content)
-            store.add(table({"next": "price = 20"}))
+            store.upsert(table({"next": "price = 20"}))
             assert as_dict(store.subscriptions()) == content | {"next": "price = 20"}
         except (caddis.errors.CaddisError, OSError, ValueError, AssertionError) as problem:
             failures[f"{step}: {done[-1]}"] = repr(problem)

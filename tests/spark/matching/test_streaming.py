@@ -86,12 +86,12 @@ def test_a_stream_finds_what_a_batch_finds(spark: SparkSession, tmp_path: Path):
 def test_a_stream_follows_a_store_with_the_next_micro_batch(spark: SparkSession, tmp_path: Path):
     write_files(tmp_path / "events", range(5))
     store = SubscriptionStore.create(tmp_path / "store", SCHEMA)
-    store.add(table({"ann": "TRUE"}))
+    store.upsert(table({"ann": "TRUE"}))
     changes: dict[int, Callable[[], object]] = {
-        0: lambda: store.add(table({"bo": "city = 'Cork'"})),
-        1: lambda: store.add(table({"bo": "city = 'Sligo'"})),
+        0: lambda: store.upsert(table({"bo": "city = 'Cork'"})),
+        1: lambda: store.upsert(table({"bo": "city = 'Sligo'"})),
         2: lambda: store.remove(["bo"]),
-        3: lambda: store.add(table({"bo": "price < 0", "cy": "TRUE"})),
+        3: lambda: store.upsert(table({"bo": "price < 0", "cy": "TRUE"})),
     }
     matches = caddis.match(stream(spark, tmp_path / "events"), store)
     seen = run(matches, tmp_path / "checkpoint", lambda batch: changes.get(batch, bool)())
@@ -108,7 +108,7 @@ def test_a_stream_may_start_with_an_empty_store(spark: SparkSession, tmp_path: P
     store = SubscriptionStore.create(tmp_path / "store", SCHEMA)
     matches = caddis.match(stream(spark, tmp_path / "events"), store)
     late = table({"ann": "price >= 0"})
-    seen = run(matches, tmp_path / "checkpoint", lambda batch: store.add(late))
+    seen = run(matches, tmp_path / "checkpoint", lambda batch: store.upsert(late))
     assert seen == {0: set(), 1: {(n, "ann") for n in range(PER_FILE, 2 * PER_FILE)}}
 
 
@@ -117,10 +117,10 @@ def test_a_new_subscription_may_ask_for_a_column_that_none_asked_for(
 ):
     write_files(tmp_path / "events", range(2))
     store = SubscriptionStore.create(tmp_path / "store", SCHEMA)
-    store.add(table({"ann": "city = 'nowhere'"}))
+    store.upsert(table({"ann": "city = 'nowhere'"}))
     matches = caddis.match(stream(spark, tmp_path / "events"), store)
     late = table({"bo": "price = 7"})
-    seen = run(matches, tmp_path / "checkpoint", lambda batch: store.add(late))
+    seen = run(matches, tmp_path / "checkpoint", lambda batch: store.upsert(late))
     assert seen == {0: set(), 1: {(7, "bo")}}
 
 
@@ -141,10 +141,10 @@ def test_a_stream_over_a_table_stays_as_it_was(spark: SparkSession, tmp_path: Pa
 
 def test_a_stream_goes_on_from_its_checkpoint(spark: SparkSession, tmp_path: Path):
     store = SubscriptionStore.create(tmp_path / "store", SCHEMA)
-    store.add(table(WHERES))
+    store.upsert(table(WHERES))
     write_files(tmp_path / "events", range(2))
     first = run(caddis.match(stream(spark, tmp_path / "events"), store), tmp_path / "checkpoint")
-    store.add(table({"new": "TRUE"}))
+    store.upsert(table({"new": "TRUE"}))
     write_files(tmp_path / "events", range(2, 4))
     second = run(caddis.match(stream(spark, tmp_path / "events"), store), tmp_path / "checkpoint")
     assert (set(first), set(second)) == ({0, 1}, {2, 3})
@@ -170,9 +170,10 @@ def test_a_static_match_goes_on_from_its_checkpoint_with_another_table(
 def test_a_stream_reports_bad_subscriptions_at_once(spark: SparkSession, tmp_path: Path):
     write_files(tmp_path / "events", range(1))
     mixed = table({"ann": "price = 1", "bad": "pricee = 1"})
-    result = caddis.match(stream(spark, tmp_path / "events"), mixed, on_invalid="report")
-    assert [row.subscription_id for row in result.invalid.collect()] == ["bad"]
-    assert run(result.matches, tmp_path / "checkpoint") == {0: {(1, "ann")}}
+    events, report = stream(spark, tmp_path / "events"), caddis.Report()
+    matches = caddis.match(events, mixed, on_invalid="skip", report=report)
+    assert report.invalid["subscription_id"].to_pylist() == ["bad"]
+    assert run(matches, tmp_path / "checkpoint") == {0: {(1, "ann")}}
 
 
 def test_a_null_key_in_a_stream_is_a_clear_error(spark: SparkSession, tmp_path: Path):

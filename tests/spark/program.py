@@ -1,6 +1,6 @@
 """One small match, batch and streaming, sealed too, and topics into channels, in any session.
 
-    python -m tests.spark.elsewhere (--master URL | --remote URL) FOLDER
+    python -m tests.spark.program (--master URL | --remote URL) FOLDER
 
 As a program it runs on a cluster, or through Spark Connect, in a process of its own; tests import
 `answers` to run the very same in theirs. It prints one line of JSON.
@@ -63,14 +63,15 @@ def answers(spark: SparkSession, folder: Path) -> Answers:
     table = pa.table({"subscription_id": list(WHERES), "where": list(WHERES.values())})
     events_of(spark).repartition(2).write.parquet(str(folder / "events"))
     events = spark.read.parquet(str(folder / "events"))
-    result = caddis.match(
-        events, table, models=[coastal], on_invalid="report", index_dir=folder / "index"
+    report = caddis.Report()
+    matches = caddis.match(
+        events, table, [coastal], on_invalid="skip", index_dir=folder / "index", report=report
     )
     store = SubscriptionStore.create(folder / "store", events, models=[coastal])
-    store.add(table, on_invalid="report")
+    store.upsert(table, on_invalid="skip")
     return {
-        "batch": rows(result.matches),
-        "invalid": rows(result.invalid),
+        "batch": rows(matches),
+        "invalid": [list(row.values()) for row in report.invalid.to_pylist()],
         "stream": rows(streamed(events, store, folder)),
         "channels": rows(caddis.topics_to_channels(interests_of(spark), channels=3, sample=40)),
         "sealed": rows(sealed_matches(spark, folder)),
@@ -82,11 +83,10 @@ def sealed_matches(spark: SparkSession, folder: Path) -> DataFrame:
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     plain = spark.createDataFrame(pa.Table.from_batches([HOMES]).add_column(0, *numbers_of(HOMES)))
     sealed = caddis.seal_events(plain, homes().parties.pat.publisher_keys("homes"))
-    return caddis.match(
+    return caddis.match_sealed(
         sealed,
         sealed_wheres(),
-        sealed=True,
-        directory=homes().directory,
+        publishers=homes().directory,
         index_dir=folder / "index",
     )
 
@@ -143,9 +143,9 @@ def quickly() -> dict[str, str]:
     return {**os.environ, "SPARK_SUBMIT_OPTS": QUICK_TO_START}
 
 
-def run_elsewhere(kind: str, url: str, folder: Path, seconds: float = 240) -> Answers:
+def run_program(kind: str, url: str, folder: Path, seconds: float = 240) -> Answers:
     """What the program answers; its messages are shown if it fails."""
-    command = [sys.executable, "-m", "tests.spark.elsewhere", kind, url, str(folder)]
+    command = [sys.executable, "-m", "tests.spark.program", kind, url, str(folder)]
     done = subprocess.run(
         command,
         cwd=ROOT,
@@ -193,7 +193,7 @@ def wait_until(ready: Callable[[], bool], log: Path, seconds: float = 90) -> Non
 
 
 def main(kind: str, url: str, folder: str) -> None:
-    builder = SparkSession.builder.appName("caddis-elsewhere")
+    builder = SparkSession.builder.appName("caddis-tests")
     if kind == "--remote":
         spark = builder.remote(url).getOrCreate()
     else:
