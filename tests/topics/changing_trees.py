@@ -17,7 +17,7 @@ import numpy as np
 from caddis.arrays import Int64s
 from caddis.lab.simulators.tree import TreeSimulator, random_tree
 from caddis.topics.links import Node
-from caddis.topics.voting.voter import Poll
+from caddis.topics.voting.local import Poll
 
 SPREADS = (0, 1, 3, 1000, 1 << 40)
 """How large costs may be: the smaller, the more are equal."""

@@ -1,36 +1,39 @@
-"""A node's links: what it is told through them, in the life of the link that it was sent in.
+"""The links between nodes: epochs, packets, and alarms.
 
-Nodes of this room are state machines that give `(link, message)` pairs for what they are told. The
-tree that joins them changes: a link that goes down and comes up again is another link, and what was
-still on its way in the old one must not be heard in the new one. So links have epochs. The layer
-that builds the tree numbers them, upwards for each pair of nodes, and tells both ends; `Links`
-stands between it and a node and marks what leaves with the link's epoch. Of what arrives it drops
-all that is not of the latest epoch that it knows of, be it from that layer or from a packet, and
-keeps what comes from one that this end has not been told of yet. Within an epoch a transport
-delivers all messages, in order; nothing else is asked of it. So where more came early than is kept,
-this end has missed some, and the link has to come up in a later epoch.
+Nodes of this room are state machines: for everything that they are told they return a list of
+`(link, message)` pairs. The tree that joins them changes. A link that goes down and comes up again
+is another link, and what was still travelling in the old one must not be heard in the new one. So
+links have epochs. The layer that builds the tree numbers them, upwards for each pair of nodes, and
+tells both ends. `Links` stands between that layer and a node: it marks what leaves with the link's
+epoch, and drops what arrives from any epoch but the latest that it knows of, whether that layer or
+a packet told it. What comes from an epoch that this end has not been told of yet is kept.
 
-Packets are believed: one with a number far ahead deafens this end of its link until the tree's
-layer gets there. A transport is to deliver those of nodes only that may take part in votes.
+Within an epoch a transport delivers all messages, in order; nothing else is asked of it. If more
+came early than is kept, this end has missed some, and the link has to come up in a later epoch.
 
-Whatever a node has to say through a link at one time leaves in one packet.
+Packets are believed: one with a number far ahead deafens this end of its link until the layer that
+builds the tree gets there. So a transport must deliver only packets of nodes that may take part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from enum import Enum
+from itertools import count
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from caddis.errors import TopicError
 
 MOST_PACKETS = 1_000
-"""How many packets are kept of a link that is not up in their epoch yet."""
+"""How many packets are kept for a link that is not up in their epoch yet."""
 MOST_STRANGERS = 10_000
 """How many links that were never up here may have such packets."""
 
 Link = Hashable
-"""The name of the neighbour that it leads to."""
+"""The name of the neighbour that the link leads to."""
+
+Sent = list[tuple[Link, Any]]
+"""What a node has to say: messages, each with the link that it goes through."""
 
 
 class Inside(Enum):
@@ -40,20 +43,45 @@ class Inside(Enum):
 
 
 CLOCK = Inside.CLOCK
-"""Where a node asks to be woken: who drives it hands a `Wake` back when its time has come."""
+"""The link for alarms: whoever drives the node hands a `Wake` back when its time has come."""
 
 
 class Wake(NamedTuple):
-    """An alarm.
-
-    token: tells the node's alarms apart.
-    """
+    """An alarm. The token tells a node's alarms apart."""
 
     after_ms: float
     token: int = 0
 
 
-Sent = list[tuple[Link, Any]]
+class Alarms:
+    """A node's alarms, by what each of them means; at most one is set for each meaning."""
+
+    def __init__(self) -> None:
+        self._tokens = count(1)
+        self._meanings: dict[int, Hashable] = {}
+        self._set: dict[Hashable, int] = {}
+
+    def __contains__(self, meaning: Hashable) -> bool:
+        return meaning in self._set
+
+    def set(self, after_ms: float, meaning: Hashable) -> tuple[Link, Wake]:
+        """Ask to be woken; an earlier alarm of the same meaning no longer counts."""
+        self.cancel(meaning)
+        token = next(self._tokens)
+        self._meanings[token], self._set[meaning] = meaning, token
+        return CLOCK, Wake(after_ms, token)
+
+    def cancel(self, meaning: Hashable) -> None:
+        """Forget the alarm of this meaning, if one is set; it may still ring."""
+        token = self._set.pop(meaning, None)
+        if token is not None:
+            del self._meanings[token]
+
+    def rung(self, wake: Wake) -> Hashable | None:
+        """The meaning of an alarm that rings; None if it no longer counts."""
+        meaning = self._meanings.pop(wake.token, None)
+        self._set.pop(meaning, None)
+        return meaning
 
 
 class Node(Protocol):
@@ -72,20 +100,27 @@ class Node(Protocol):
 
 @runtime_checkable
 class Attentive(Protocol):
-    """A node that takes in all that came at one time before it answers."""
+    """A node that takes in everything that arrived at one time before it answers.
+
+    Its subclasses define `handle_all`.
+    """
 
     def handle_all(self, heard: Sequence[tuple[Link, Any]]) -> Sent: ...
 
+    def handle(self, link: Link, message: Any) -> Sent:
+        """Take in one message, and answer it."""
+        return self.handle_all([(link, message)])
+
 
 class Packet(NamedTuple):
-    """All that a node says through a link at one time."""
+    """Everything that a node says through a link at one time."""
 
     epoch: int
     messages: tuple[Any, ...]
 
 
 class _Early:
-    """What came through a link in an epoch that this end was not told of yet."""
+    """What came through a link in an epoch that this end has not been told of yet."""
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
@@ -94,15 +129,16 @@ class _Early:
 
     def keep(self, packet: Packet) -> None:
         if len(self.packets) == MOST_PACKETS:
+            # A link with a gap is useless, as messages only say what changed: free them all.
             self.packets, self.missed = [], True
         if not self.missed:
             self.packets.append(packet)
 
 
 class Links:
-    """A node behind its links, for whoever drives it.
+    """A node behind its links. Whoever drives the node calls this instead.
 
-    >>> from caddis.topics.voting.voter import Voter
+    >>> from caddis.topics import Voter
     >>> voter = Voter(choices=2)
     >>> links = Links(voter)
     >>> links.send(voter.set_input([3, 5]))
@@ -119,14 +155,14 @@ class Links:
         self._epochs: dict[Link, int] = {}
         """By link, up or down: the last epoch that this end was told of."""
         self._early: dict[Link, _Early] = {}
-        """By link: what was sent in a later one, the latest that was heard of."""
+        """By link: what was sent in a later epoch, the latest that was heard of."""
         self._strangers: set[Link] = set()
-        """Those of them that were never up."""
+        """The links with early packets that were never up here."""
         self._missed = -1
-        """The latest epoch of strangers that were too many to keep."""
+        """The latest epoch of a stranger whose packets were dropped, as there were too many."""
 
     def join(self, link: Link, epoch: int, *, up: bool = False) -> Sent:
-        """A link came up, in an epoch later than those before."""
+        """Bring a link up, in an epoch that is later than those before."""
         if epoch <= self._epochs.get(link, epoch - 1):
             before = self._epochs[link]
             raise TopicError(f"the link to {link!r} had epoch {before}: {epoch} is not a later one")
@@ -145,22 +181,22 @@ class Links:
         return self.send(said)
 
     def leave(self, link: Link) -> Sent:
-        """A link went down."""
+        """Take a link down."""
         if link not in self._up:
             raise TopicError(f"the link to {link!r} cannot go down: it is not up")
         self._up.remove(link)
         return self.send(self.node.neighbour_left(link))
 
     def handle(self, link: Link, packet: Packet | Wake) -> Sent:
-        """What a transport delivered, or a clock."""
+        """Take in what a transport delivered, or a clock."""
         return self.handle_all([(link, packet)])
 
     def handle_all(self, arrived: Iterable[tuple[Link, Packet | Wake]]) -> Sent:
-        """What was delivered at one time; of a link, in order."""
+        """Take in what was delivered at one time; the packets of each link are in order."""
         return self.send(self._hear(arrived))
 
     def send(self, said: Iterable[tuple[Link, Any]]) -> Sent:
-        """What a node said, as one packet for each link; alarms as they are."""
+        """Pack what a node said into one packet for each link; alarms stay as they are."""
         together: dict[Link, list[Any]] = {}
         sent: Sent = []
         for link, message in said:
@@ -177,18 +213,19 @@ class Links:
         for link, packet in arrived:
             if isinstance(packet, Wake):
                 heard.append((link, packet))
-            elif self._is_of_now(link, packet):
+            elif self._is_current(link, packet):
                 heard += [(link, message) for message in packet.messages]
         return self._handle_all(heard) if heard else []
 
-    def _is_of_now(self, link: Link, packet: Packet) -> bool:
-        """Whether a packet is of the link that is up; one that is of a later link is kept."""
+    def _is_current(self, link: Link, packet: Packet) -> bool:
+        """Whether a packet belongs to the link that is up; one of a later epoch is kept."""
         early, told = self._early.get(link), self._epochs.get(link)
         latest = early.epoch if early else told
         if latest is None or packet.epoch > latest:
             self._begin_early(link, packet)
         elif early and packet.epoch == latest:
             early.keep(packet)
+        # Once the other end is known to be further, what is left of the present epoch is void.
         return early is None and packet.epoch == told and link in self._up
 
     def _begin_early(self, link: Link, packet: Packet) -> None:
@@ -201,7 +238,7 @@ class Links:
         self._early[link].keep(packet)
 
     def _has_missed(self, link: Link, epoch: int) -> bool:
-        """Whether packets of a link's new epoch may have come that are not kept."""
+        """Whether packets of a link's new epoch may have come and were not kept."""
         if link in self._early:
             return self._early[link].missed and self._early[link].epoch == epoch
         return link not in self._epochs and epoch <= self._missed

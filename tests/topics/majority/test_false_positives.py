@@ -17,7 +17,6 @@ from caddis.topics.majority.false_positives import (
     aggregation_tail_per_bit,
     bits_for,
     expected_false_positives,
-    figure_1,
     popular_bits,
     share_of_ones,
 )
@@ -61,14 +60,16 @@ def test_the_tail_is_the_sum_over_all_counts(nodes, elements, hashes, bits):
 
 
 def test_figure_1_falls_with_bits_and_thresholds():
-    figure = figure_1()
-    assert figure.bound.shape == figure.tail_per_bit.shape == (5, 81)
-    assert (figure.bound <= figure.bound_per_bit).all()
-    assert (figure.tail_per_bit <= figure.bound_per_bit).all()
-    assert (np.diff(figure.bound, axis=0) <= 0).all()
-    assert (np.diff(figure.bound, axis=1) <= 0).all()
-    at_50 = figure.bound_per_bit[0, list(figure.bits).index(50)]
-    assert at_50 == near(0.0256)
+    thresholds = ("0.8", "0.85", "0.9", "0.95", "1")
+    cases = [[(1000, 20, 3, bits, share) for bits in range(40, 121)] for share in thresholds]
+    bound, per_bit, tail = (
+        np.array([[figure(*case) for case in row] for row in cases])
+        for figure in (aggregation_bound, aggregation_bound_per_bit, aggregation_tail_per_bit)
+    )
+    assert (bound <= per_bit).all()
+    assert (tail <= per_bit).all()
+    assert (np.diff(bound, axis=0) <= 0).all()
+    assert (np.diff(bound, axis=1) <= 0).all()
 
 
 def test_popular_bits_are_those_that_enough_nodes_set():
@@ -143,7 +144,7 @@ def test_nodes_that_hold_nothing_make_no_bit_popular():
     [
         (1000, 20, 0, 50, "a bit and a hash, not 50 and 0"),
         (1000, 20, 3, 0, "a bit and a hash, not 0 and 3"),
-        (1000, -1, 3, 50, "no element or some, not -1"),
+        (1000, -1, 3, 50, "0 elements or more, not -1"),
         (0, 20, 3, 50, "needs a node, not 0"),
     ],
 )

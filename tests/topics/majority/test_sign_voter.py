@@ -19,12 +19,11 @@ from caddis.topics.majority.sign_voter import (
     SignVoter,
     as_threshold,
     majority_input,
-    must_tell,
     pairwise,
-    speak,
     winner,
 )
-from caddis.topics.voting.voter import Costs
+from caddis.topics.voting.kernels import must_tell, speak_signs
+from caddis.topics.voting.local import Costs
 from tests.topics.changing_trees import drifted, on_a_random_tree
 
 
@@ -206,7 +205,7 @@ def test_the_kernel_agrees_with_plain_python(seed, links, votes):
     rows = np.flatnonzero(rng.random(votes) < 0.7).astype(np.int32)
     signs = np.zeros(votes, np.bool_)
     ours = sent.copy(), told.copy(), signs.copy()
-    due = speak(rows, own, received, sent, told, signs)
+    due = speak_signs(rows, own, received, sent, told, signs)
     assert (due == speak_plainly(rows, own, received, *ours)).all()
     for one, other in zip(ours, (sent, told, signs), strict=True):
         assert (one == other).all()

@@ -16,10 +16,10 @@ from caddis.lab.simulators.tree import (
 )
 from caddis.topics.links import Link, Sent
 from caddis.topics.voting.aggregation import Aggregator
-from caddis.topics.voting.inputs import LARGEST
 from caddis.topics.voting.kernels import least, must_send, take_rest
+from caddis.topics.voting.local import LARGEST, Poll
 from caddis.topics.voting.measured_poll import MeasuredPoll
-from caddis.topics.voting.voter import Poll, Voter, Votes
+from caddis.topics.voting.voter import Voter, Votes
 from tests.topics.changing_trees import Adrift, drifted
 from tests.topics.voting.plain_voter import LiteralVoter, PlainVoter
 

@@ -20,8 +20,7 @@ import numpy as np
 from numba import njit
 
 from caddis.arrays import Bools, Int32s, Int64s
-from caddis.topics.majority import must_tell
-from caddis.topics.voting import least, must_send, take_rest
+from caddis.topics.voting import least, must_send, must_tell, take_rest
 
 
 @njit(cache=True)

@@ -12,8 +12,8 @@ from caddis.topics.clustering.interests import (
     total_cost,
     vote_costs,
 )
-from caddis.topics.clustering.kernels import own_costs
 from caddis.topics.clustering.k_means import Effort, Table, fill_empty, kmeans, search
+from caddis.topics.clustering.kernels import own_costs
 from caddis.topics.clustering.node import SETTLE_MS, ClusteringNode
 from caddis.topics.clustering.schedule import Mode, Schedule, Settings, SettledWave, Wave
 

@@ -1,4 +1,10 @@
-"""TODO."""
+"""Majority filters: which elements, such as topics, at least a share of all nodes hold.
+
+    a node's set ─▶ its BloomFilter ─▶ a vote on each bit (SignVoter) ─▶ the popular elements
+
+`MajorityFilter` does that for one threshold, `MajorityCascade` for several in a row. No popular
+element is ever missed; `expected_false_positives` and `bits_for` say how often others slip through.
+"""
 
 from caddis.topics.majority.false_positives import (
     aggregation_bound,
@@ -14,7 +20,6 @@ from caddis.topics.majority.sign_voter import (
     Threshold,
     as_threshold,
     majority_input,
-    must_tell,
     pairwise,
 )
 
@@ -32,7 +37,6 @@ __all__ = [
     "bits_for",
     "expected_false_positives",
     "majority_input",
-    "must_tell",
     "pairwise",
     "popular_bits",
 ]

@@ -4,18 +4,16 @@ Theorem 1 of "Local Building Blocks for a Scalable Pub/Sub Infrastructure" (Shra
 what many unpopular elements do together. It supposes that each node sets each bit independently of
 the other nodes. They share the hash functions, so they do not: a bit's holders are all who hold any
 of the elements that fall on it, and a few elements of middling support on one bit make it popular,
-however many nodes there are. `expected_false_positives` reckons with that from the elements'
-supports, `bits_for` turns it round, and `popular_bits` says what given sets settle on.
+however many nodes there are. `expected_false_positives` takes that into account, from the elements'
+supports; `bits_for` inverts it, and `popular_bits` says what given sets settle on.
 
 The theorem's functions take its letters in its order: n nodes, l elements a node, h hashes, b bits,
-λ the threshold.
+and λ, the threshold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil, exp, log
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,17 +24,18 @@ from caddis.errors import TopicError
 from caddis.topics.majority.sign_voter import Threshold, as_threshold
 
 LARGEST_EPSILON = 2 * np.e - 1
+"""Up to here the form of the Chernoff bound holds that the theorem uses."""
 POOL = 8192
-"""How many bits a rate is estimated from."""
+"""How many bits a rate is estimated from: enough for small filters, which are drawn repeatedly."""
 SURE = 50.0
-"""The load of a bit that every node has set: e to its negative is as good as nothing."""
+"""The load of a bit that every node has set: e to its negative is practically zero."""
 
 
 def share_of_ones(elements: float, hashes: int, bits: int) -> float:
     """The probability that a bit of one node's filter is set."""
     _check_sizes(bits, hashes)
     if not elements >= 0:
-        raise TopicError(f"a node holds no element or some, not {elements}")
+        raise TopicError(f"a node holds 0 elements or more, not {elements}")
     return 1 - exp(-hashes * elements / bits)
 
 
@@ -45,8 +44,8 @@ def aggregation_bound_per_bit(
 ) -> float:
     """Theorem 1's bound on the probability that unpopular elements make a bit popular.
 
-    Where bits are set as often as the threshold asks for, there is none: 1. Where ε is beyond the
-    theorem's 2e - 1, the other half of the Chernoff bound that it uses holds: 2 ** (-λ n).
+    It is 1 where bits are set as often as the threshold asks for. Where ε is beyond the theorem's
+    2e - 1, the other form of the Chernoff bound that it uses holds: 2 ** (-λ n).
 
     >>> f"{aggregation_bound_per_bit(1000, 20, 3, 50, '0.8'):.4f}"
     '0.0256'
@@ -68,7 +67,7 @@ def aggregation_bound_per_bit(
 def aggregation_bound(
     nodes: int, elements: float, hashes: int, bits: int, threshold: Threshold
 ) -> float:
-    """Theorem 1's bound on the probability that an element seems popular: all its bits do.
+    """Theorem 1's bound on the probability that an element seems popular, as all its bits do.
 
     >>> f"{aggregation_bound(1000, 20, 3, 50, '0.8'):.1e}"
     '1.7e-05'
@@ -79,7 +78,7 @@ def aggregation_bound(
 def aggregation_tail_per_bit(
     nodes: int, elements: float, hashes: int, bits: int, threshold: Threshold
 ) -> float:
-    """The probability itself, under the theorem's premise (its equation 3).
+    """The probability itself that a bit is popular, under the theorem's premise (equation 3).
 
     >>> f"{aggregation_tail_per_bit(1000, 20, 3, 50, '0.8'):.1e}"
     '2.8e-13'
@@ -89,39 +88,11 @@ def aggregation_tail_per_bit(
     return float(bdtrc(ceil(as_threshold(threshold) * nodes) - 1, nodes, share))
 
 
-class Figure1(NamedTuple):
-    """What the paper's Figure 1 shows; by threshold and number of bits."""
-
-    thresholds: Floats
-    bits: Int32s
-    bound_per_bit: Floats
-    bound: Floats
-    tail_per_bit: Floats
-
-
-def figure_1(
-    thresholds: Sequence[Threshold] = ("0.8", "0.85", "0.9", "0.95", "1"),
-    bits: Sequence[int] = range(40, 121),
-    nodes: int = 1000,
-    elements: float = 20,
-    hashes: int = 3,
-) -> Figure1:
-    """Theorem 1's bound against the size of the filter, per bit and per element, and the tail."""
-    shape = len(thresholds), len(bits)
-    bound, tail = np.empty(shape), np.empty(shape)
-    for row, threshold in enumerate(thresholds):
-        for column, size in enumerate(bits):
-            case = nodes, elements, hashes, size, threshold
-            bound[row, column] = aggregation_bound_per_bit(*case)
-            tail[row, column] = aggregation_tail_per_bit(*case)
-    given = np.array([float(as_threshold(threshold)) for threshold in thresholds])
-    return Figure1(given, np.array(bits, np.int32), bound, bound**hashes, tail)
-
-
 def popular_bits(interests: Bools, places: Int32s, bits: int, threshold: Threshold) -> Bools:
     """The bits that a majority filter settles on.
 
-    interests: by node and element, who holds what; places: by element, its places.
+    interests: who holds what, by node and element.
+    places: the places of each element.
     """
     falls_on = np.zeros((len(places), bits), np.float32)
     np.put_along_axis(falls_on, places.astype(np.int64), 1, axis=1)
@@ -138,11 +109,12 @@ def expected_false_positives(
     nodes: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """By element: the probability that it seems popular and is not; of popular ones, 0.
+    """The probability of each element that it seems popular and is not; 0 for popular ones.
 
-    supports: by element, the share of the nodes that hold it; 0 stands for one that nobody holds.
-    Interests in different elements are taken as independent, hash functions as random. Elements
-    with the same number of holders fare alike, so one of each such kind is looked at.
+    Interests in different elements are taken as independent, and hash functions as random.
+
+    supports: the share of the nodes that hold each element; 0 stands for one that nobody holds.
+    nodes: how many nodes there are.
     """
     _check_sizes(bits, hashes)
     supports, needed = _shares(supports, nodes), ceil(as_threshold(threshold) * nodes)
@@ -152,6 +124,7 @@ def expected_false_positives(
     draws = max(4, POOL // bits)
     places = np.sort(rng.integers(bits, size=(draws, len(loads), hashes)), axis=2)
     on_bits = _loads_of_bits(loads, places, bits)
+    # Elements with the same number of holders fare alike: one of each such kind is looked at.
     kinds, first, kind = np.unique(holders, return_index=True, return_inverse=True)
     found = np.zeros(len(kinds))
     for row in np.flatnonzero(kinds < needed):
@@ -170,13 +143,16 @@ def bits_for(
     rate: float,
     seed: int = 0,
 ) -> int:
-    """About the fewest bits, to within 2%, with which at most this share of the unpopular
-    elements seems popular.
+    """The fewest bits, to within about 2%, with which few unpopular elements seem popular.
+
+    rate: the share of the unpopular elements that may seem popular.
     """
     supports = _shares(supports, nodes)
     unpopular = np.rint(supports * nodes) < as_threshold(threshold) * nodes
     if not 0 < rate < 1 or not unpopular.any():
-        raise TopicError(f"a rate above 0 and below 1 of some unpopular elements, not {rate}")
+        raise TopicError(
+            f"a rate is above 0 and below 1, and some element must be unpopular; the rate is {rate}"
+        )
 
     def is_enough(bits: int) -> bool:
         rng = np.random.default_rng(seed)
@@ -212,7 +188,10 @@ def _check_nodes(nodes: int) -> None:
 
 
 def _loads_of_bits(loads: Floats, places: Int64s, bits: int) -> Floats:
-    """By draw and bit: the loads that fall on it, each once; places are in ascending order."""
+    """The loads that fall on each bit of each draw, each once; places are in ascending order.
+
+    A load is -log(1 - support), so that loads of independent elements add up.
+    """
     draws = len(places)
     again = np.zeros(places.shape, np.bool_)
     again[:, :, 1:] = places[:, :, 1:] == places[:, :, :-1]
@@ -223,7 +202,7 @@ def _loads_of_bits(loads: Floats, places: Int64s, bits: int) -> Floats:
 
 
 def _without(on_bits: Floats, places: Int64s, load: float) -> Floats:
-    """The loads on bits but for those of one element."""
+    """The loads on bits without those of one element."""
     others = on_bits.copy()
     rest = np.take_along_axis(on_bits, places, axis=1) - load
     np.put_along_axis(others, places, rest, axis=1)
@@ -231,7 +210,12 @@ def _without(on_bits: Floats, places: Int64s, load: float) -> Floats:
 
 
 def _mean_tail(needed: int, nodes: int, shares: Floats) -> float:
-    """The probability that so many of the nodes hold what a share of them does on average."""
+    """The mean probability that at least `needed` of the nodes hold a bit.
+
+    shares: the probability that one node holds it, for each bit.
+    """
+    # The tail is computed on a grid around the step, where it changes, and interpolated: there are
+    # thousands of bits, and the binomial tail is dear.
     middle = needed / nodes
     width = 8 * np.sqrt(middle * (1 - middle) / nodes) + 20 / nodes
     grid = np.linspace(max(middle - width, 0), min(middle + width, 1), 257)
@@ -239,7 +223,7 @@ def _mean_tail(needed: int, nodes: int, shares: Floats) -> float:
 
 
 def _all_popular(one: float, bits: int, hashes: int) -> float:
-    """The probability that all places of an element are popular if each of them is with `one`.
+    """The probability that all places of an element are popular, if `one` is that of each.
 
     Places may coincide; `distinct[d]` is the probability that there are d of them.
     """

@@ -1,21 +1,19 @@
-"""Bloom filters whose bits mean the same in every process, on every machine.
-
-All nodes of a vote set and read the same bits for an element, so its places come from a keyed hash
-(BLAKE2b, little-endian) and from nothing else; without the key nobody can tell them. Each place is
-a slice of the digest of its own: filters here may be as small as fifty bits, where places computed
-from two hashes would coincide too often.
-
-Majority filters: which elements are in the sets of at least a share λ of all nodes.
+"""Majority filters: which elements are in the sets of at least a share λ of all nodes.
 
 Section 2 of "Local Building Blocks for a Scalable Pub/Sub Infrastructure" (Shraer et al.). Every
-node puts its set into a Bloom filter, and the nodes vote on each bit (see `majority`): the bits
-that enough of them have set are the filter of the popular elements. An element that is in enough
-sets has all its bits set in enough filters, so it is never missed. An unpopular one may seem
-popular, as others share its bits (see `false_positives`).
+node puts its set into a Bloom filter, and the nodes vote on each bit: the bits that enough of them
+have set are the filter of the popular elements. An element that is in enough sets has all its bits
+set in enough filters, so it is never missed. An unpopular one may seem popular, as others share its
+bits (see `false_positives`).
 
-A cascade sorts elements by several thresholds: what a node's first filter lets through of its set
-is the input of its second, and so on. A change of an early filter's outcome changes later inputs,
-never the other way round, so the filters settle one after the other.
+All nodes must set and read the same bits for an element, in every process and on every machine. So
+its places come from a keyed hash (BLAKE2b, little-endian) and from nothing else; without the key
+nobody can tell them. Each place is a slice of the digest of its own: filters here may be as small
+as fifty bits, where places computed from two hashes would coincide too often.
+
+A cascade sorts elements by several thresholds: the part of a node's set that its first filter lets
+through is the input of its second, and so on. A change of an early filter's outcome changes later
+inputs, never the other way round, so the filters settle one after the other.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ import numpy as np
 
 from caddis.arrays import Bools, Int32s
 from caddis.errors import TopicError
-from caddis.topics.links import Link, Sent
+from caddis.topics.links import Attentive, Link, Sent
 from caddis.topics.majority.sign_voter import (
     Signs,
     SignVoter,
@@ -41,11 +39,12 @@ from caddis.topics.majority.sign_voter import (
 
 Element = str | bytes
 PLACES_IN_A_DIGEST = 8
+"""A digest of BLAKE2b has 64 bytes, and a place takes 8 of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hashing:
-    """Where elements stand among some bits; texts count as their UTF-8 bytes.
+    """The places of elements among some bits; texts count as their UTF-8 bytes.
 
     >>> Hashing(bits=50, hashes=3).positions("jazz")
     array([30, 24, 48], dtype=int32)
@@ -70,7 +69,7 @@ class Hashing:
         return self.positions_of([element]).reshape(self.hashes)
 
     def positions_of(self, elements: Iterable[Element]) -> Int32s:
-        """By element: its places."""
+        """The places of each element, a row each."""
         digests = [self._digest(element) for element in listed(elements)]
         places = np.frombuffer(b"".join(digests), "<u8")
         rows = places.reshape(len(digests), self._blocks * PLACES_IN_A_DIGEST)
@@ -78,7 +77,7 @@ class Hashing:
 
     @property
     def _blocks(self) -> int:
-        """The digests that an element's places take."""
+        """How many digests an element's places take."""
         return -(-self.hashes // PLACES_IN_A_DIGEST)
 
     def _digest(self, element: Element) -> bytes:
@@ -92,7 +91,7 @@ class Hashing:
 
 
 def listed(elements: Iterable[Element]) -> list[Element]:
-    """Many elements; a single one, which would be taken apart, is refused.
+    """Elements as a list; a single text, which would be taken apart, is refused.
 
     >>> listed("jazz")
     Traceback (most recent call last):
@@ -128,18 +127,18 @@ class BloomFilter:
         return bool(self.contains([element])[0])
 
     def contains(self, elements: Iterable[Element]) -> Bools:
-        """By element: whether it may be in; False is sure."""
+        """Whether each element may be in the set; False is certain."""
         return np.asarray(self.ones[self.hashing.positions_of(elements)].all(axis=1))
 
     def union(self, other: BloomFilter) -> BloomFilter:
-        """The filter of what is in either.
+        """The filter of all that is in either set.
 
         >>> west, east = BloomFilter(50, 3, elements=["jazz"]), BloomFilter(50, 3)
         >>> "jazz" in east.union(west)
         True
         """
         if self.hashing != other.hashing:
-            raise TopicError("Bloom filters unite if bits, hashes and key are the same")
+            raise TopicError("Bloom filters can be united if bits, hashes and key are the same")
         return self.with_ones(self.ones | other.ones)
 
     def with_ones(self, ones: Bools) -> BloomFilter:
@@ -149,10 +148,10 @@ class BloomFilter:
         return other
 
 
-class MajorityFilter:
+class MajorityFilter(SignVoter):
     """A node's part in finding the elements that at least a share `threshold` of all nodes hold.
 
-    All nodes use the same bits, hashes, threshold and key.
+    The nodes hold one vote for each bit. All of them use the same bits, hashes, threshold and key.
 
     >>> west, east = MajorityFilter(64, 3, "0.6"), MajorityFilter(64, 3, "0.6")
     >>> _ = west.set_elements(["jazz", "blues"]), east.set_elements(["jazz"])
@@ -167,8 +166,7 @@ class MajorityFilter:
     def __init__(self, bits: int, hashes: int, threshold: Threshold, key: bytes = b"") -> None:
         self.threshold = as_threshold(threshold)
         self.input = BloomFilter(bits, hashes, key)
-        self._voter = SignVoter(bits)
-        self._open = False
+        super().__init__(bits)
 
     @property
     def hashing(self) -> Hashing:
@@ -177,7 +175,7 @@ class MajorityFilter:
     @property
     def output(self) -> BloomFilter:
         """The popular elements, as far as this node knows."""
-        return self.input.with_ones(self._voter.signs)
+        return self.input.with_ones(self.signs)
 
     def popular(self, element: Element) -> bool:
         """Whether enough nodes seem to hold an element."""
@@ -187,36 +185,20 @@ class MajorityFilter:
         return self.popular(element)
 
     def set_elements(self, elements: Iterable[Element]) -> Sent:
-        """Say which elements this node holds; it votes anew on the bits that change."""
+        """Say which elements this node holds; it votes again on the bits that change."""
         return self.set_places(self.hashing.positions_of(elements))
 
     def set_places(self, places: Int32s) -> Sent:
-        """The same for elements whose places are known."""
+        """Do the same for elements whose places are known."""
         ones = np.zeros(self.hashing.bits, np.bool_)
         ones[places] = True
-        changed = np.flatnonzero((ones != self.input.ones) | (not self._open)).astype(np.int32)
-        self.input, self._open = self.input.with_ones(ones), True
-        return self._voter.set_input(majority_input(ones[changed], self.threshold), changed)
-
-    def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
-        """A link came up."""
-        return self._voter.neighbour_joined(link, up=up)
-
-    def neighbour_left(self, link: Link) -> Sent:
-        """A link went down."""
-        return self._voter.neighbour_left(link)
-
-    def handle(self, link: Link, message: Signs) -> Sent:
-        """A neighbour knows something new of some bits."""
-        return self._voter.handle(link, message)
-
-    def handle_all(self, heard: Sequence[tuple[Link, Signs]]) -> Sent:
-        """Some neighbours know something new of some bits."""
-        return self._voter.handle_all(heard)
+        changed = np.flatnonzero((ones != self.input.ones) | ~self._open).astype(np.int32)
+        self.input = self.input.with_ones(ones)
+        return self.set_input(majority_input(ones[changed], self.threshold), changed)
 
 
 class LevelSigns(NamedTuple):
-    """What is said between the filters of one level of a cascade."""
+    """A message between the filters of one level of a cascade."""
 
     level: int
     signs: Signs
@@ -230,11 +212,11 @@ class LevelSigns(NamedTuple):
         return 1 + self.signs.nbytes
 
 
-class MajorityCascade:
+class MajorityCascade(Attentive):
     """A node's part in sorting elements by how many of some thresholds their support reaches.
 
-    Levels hash by keys of their own, so that elements which share bits at one level need not at
-    the next.
+    Each level hashes with a key of its own, so that elements which share bits at one level need
+    not share them at the next.
 
     >>> node = MajorityCascade(["0.2", "0.6"], bits=64, hashes=3)
     >>> _ = node.set_elements(["jazz"])
@@ -247,14 +229,14 @@ class MajorityCascade:
     ) -> None:
         steps = [as_threshold(threshold) for threshold in thresholds]
         if not steps or any(one >= other for one, other in pairwise(steps)):
-            told = ", ".join(map(str, thresholds))
-            raise TopicError(f"a cascade needs ascending thresholds, not [{told}]")
+            given = ", ".join(map(str, thresholds))
+            raise TopicError(f"a cascade needs ascending thresholds, not [{given}]")
         self.filters = [
             MajorityFilter(bits, hashes, step, _level_key(key, level))
             for level, step in enumerate(steps)
         ]
         self._places: list[Int32s] | None = None
-        """By level: the places of this node's elements, once it has said which."""
+        """The places of this node's elements at each level, once it has said which it holds."""
 
     def level(self, element: Element) -> int:
         """How many thresholds an element's support seems to reach."""
@@ -270,25 +252,21 @@ class MajorityCascade:
         return self._pass_on()
 
     def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
-        """A link came up."""
+        """Vote with a neighbour from now on, at every level."""
         said: Sent = []
         for level, one in enumerate(self.filters):
             said += _labelled(level, one.neighbour_joined(link, up=up))
         return said
 
     def neighbour_left(self, link: Link) -> Sent:
-        """A link went down."""
+        """Vote without a neighbour; what it had brought may change what passes a level."""
         said: Sent = []
         for level, one in enumerate(self.filters):
             said += _labelled(level, one.neighbour_left(link))
         return said + self._pass_on()
 
-    def handle(self, link: Link, message: LevelSigns) -> Sent:
-        """A neighbour knows something new of some bits of a level."""
-        return self.handle_all([(link, message)])
-
     def handle_all(self, heard: Sequence[tuple[Link, LevelSigns]]) -> Sent:
-        """Some neighbours know something new of some bits of some levels."""
+        """Take in what neighbours said at one time about bits of some levels, then answer."""
         for link, message in heard:
             self._check_level(link, message.level)
         said: Sent = []
@@ -306,7 +284,7 @@ class MajorityCascade:
             )
 
     def _pass_on(self) -> Sent:
-        """Give each filter what the one before lets through."""
+        """Give each filter what the one before it lets through."""
         said: Sent = []
         if self._places is None:
             return said

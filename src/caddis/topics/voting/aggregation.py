@@ -1,17 +1,18 @@
 """Plain aggregation: sums go up to the tree's root, outcomes come down.
 
-The other way to hold the votes of `voting`, behind the same methods. A node tells its parent what
-the choices cost it and all nodes below it, once it has heard that from all its children; the root
-knows the sum over all, and what is least in it, of equals the first, goes down. That is 2 messages
-a node for a first vote, however close the race; after a change there is one a node on the way up to
-the root, and some come down only if the outcome is another. A vote has no outcome before all nodes
-have opened it (`set_input`), as a sum that lacks some of them means nothing.
+This is the other way to hold multiple-choice votes (see `Poll`). A node tells its parent what the
+choices cost it and all nodes below it, once all its children have told it theirs. The root knows
+the sum over all nodes; the least in it, among equals the first, goes down as the outcome. That
+takes 2 messages a node for a first vote, however close the race. After a change one message goes up
+from each node on the way to the root, and some come down only if the outcome is another. A vote has
+no outcome before all nodes have opened it (`set_input`), as a sum that lacks some nodes means
+nothing.
 
 A node without a link that leads up is the root of its part of the tree. While the tree is changing,
-a node may see two; then the one that came up last counts.
+a node may see two such links; then the one that came up last counts.
 
-What the root makes of the sums may be something else than their least (`decide`). If nodes need not
-tell of every change (`note_input`), the root can have all of them say their sums again (`recount`).
+A root may decide by something else than the least sum (`decide`). Where nodes need not report every
+change (`note_input`), the root can have all of them send their sums again (`recount`).
 """
 
 from __future__ import annotations
@@ -24,14 +25,21 @@ import numpy as np
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
 from caddis.topics.links import Link, Sent
-from caddis.topics.voting.inputs import already_up, not_up, vote_numbers
-from caddis.topics.voting.voter import Costs, checked_costs
+from caddis.topics.voting.local import (
+    Costs,
+    Poll,
+    already_up,
+    checked_costs,
+    not_up,
+    vote_numbers,
+)
 
 UNKNOWN = -1
+"""In place of a choice: the vote has no outcome yet."""
 
 
 class Sums(NamedTuple):
-    """Upwards: what the choices of some votes cost the sender and all below it.
+    """What the choices of some votes cost the sender and all below it; goes up.
 
     costs: by vote and choice.
     """
@@ -45,7 +53,7 @@ class Sums(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """Downwards: the best choice of some votes."""
+    """The best choice of some votes; goes down."""
 
     votes: Int32s
     choices: Int32s
@@ -56,7 +64,7 @@ class Outcomes(NamedTuple):
 
 
 class Recount(NamedTuple):
-    """Downwards: let all nodes say their sums of some votes again, changed or not."""
+    """Asks all nodes to send their sums of some votes again, changed or not; goes down."""
 
     votes: Int32s
 
@@ -66,13 +74,13 @@ class Recount(NamedTuple):
 
 
 def cheapest(sums: Int64s) -> Int32s:
-    """By vote: the choice that costs the least, of equals the first."""
+    """The choice of each vote that costs the least, among equals the first."""
     best: Int32s = sums.argmin(axis=1).astype(np.int32)
     return best
 
 
 class _End:
-    """This end of a link, by vote: the last that went through it."""
+    """What last went through one link, by vote."""
 
     def __init__(self, votes: int, choices: int) -> None:
         self.sums = np.zeros((votes, choices), np.int64)
@@ -80,10 +88,11 @@ class _End:
         self.outcomes = np.full(votes, UNKNOWN, np.int32)
 
 
-class Aggregator:
+class Aggregator(Poll):
     """A node's part in some votes on the same number of choices.
 
-    decide: what the root makes of the sums, by vote a number from 0 that is told to all.
+    decide: turns the sums of complete votes, by vote and choice, into a number from 0 for each of
+        them, which all nodes are told. The root calls it.
 
     >>> root, leaf = Aggregator(choices=3), Aggregator(choices=3)
     >>> _ = root.neighbour_joined("leaf"), leaf.neighbour_joined("root", up=True)
@@ -105,26 +114,22 @@ class Aggregator:
         self._below: dict[Link, _End] = {}
         self._own = np.zeros((votes, choices), np.int64)
         self._open = np.zeros(votes, np.bool_)
-        """By vote: whether this node has said what it costs it."""
+        """By vote: whether this node has given its own costs."""
         self._choices = np.zeros(votes, np.int32)
 
     @property
     def choices(self) -> Int32s:
-        """By vote: the last outcome that this node heard of; before the first, 0."""
+        """The last outcome of each vote that this node heard of; 0 before the first."""
         return self._choices.copy()
-
-    def choice(self, vote: int = 0) -> int:
-        """The last outcome that this node heard of."""
-        return int(self._choices[vote])
 
     @property
     def totals(self) -> Int64s:
-        """By vote and choice: what it costs this node and all below it, as far as they told."""
+        """What each choice of each vote costs this node and all below it, as far as they told."""
         return self._sums(slice(None))
 
     @property
     def complete(self) -> Bools:
-        """By vote: whether this node and all below it told; at the root, whether all did."""
+        """Whether this node and all below it have told, for each vote; at the root, all nodes."""
         return self._are_complete(slice(None))
 
     def set_input(self, costs: Costs, votes: Int32s | None = None) -> Sent:
@@ -132,40 +137,38 @@ class Aggregator:
         return self._speak(self.note_input(costs, votes))
 
     def note_input(self, costs: Costs, votes: Int32s | None = None) -> Int32s:
-        """Let an input count in whatever is said next, without a word now; gives its votes."""
+        """Let an input count in whatever is sent next, but send nothing now; returns its votes."""
         rows = vote_numbers(votes, len(self._own))
         self._own[rows] = checked_costs(costs, len(rows), self._own.shape[1])
         self._open[rows] = True
         return rows
 
     def recount(self, votes: Int32s | None = None) -> Sent:
-        """Have all nodes say their sums again, as they are by now; the root's to ask."""
+        """Have all nodes send their sums again, as they are by now. Only the root may ask."""
         if self._above:
             link = next(reversed(self._above))
-            raise TopicError(f"only the root can have votes counted again: ask {link!r}, above")
+            raise TopicError(
+                f"only the root can have votes counted again; {link!r} is above this node"
+            )
         rows = vote_numbers(votes, len(self._own))
         return self._ask_again(rows) + self._speak(rows)
 
     def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
-        """A link came up: with `up`, one that leads to the root."""
+        """Add a link that came up; with `up`, it leads to the root."""
         if link in self._above or link in self._below:
             raise already_up(link)
         (self._above if up else self._below)[link] = _End(*self._own.shape)
         return self._speak(self._all())
 
     def neighbour_left(self, link: Link) -> Sent:
-        """A link went down, with all that came through it."""
+        """Drop a link that went down, with all that came through it."""
         if link not in self._above and link not in self._below:
             raise not_up(link)
         (self._above if link in self._above else self._below).pop(link)
         return self._speak(self._all())
 
-    def handle(self, link: Link, message: Sums | Outcomes | Recount) -> Sent:
-        """A child's sums changed, or an outcome did."""
-        return self.handle_all([(link, message)])
-
     def handle_all(self, heard: Sequence[tuple[Link, Sums | Outcomes | Recount]]) -> Sent:
-        """Some neighbours had something to say: take it all in, then answer."""
+        """Take in all sums, outcomes and recounts that came at one time, then answer."""
         if not heard:
             return []
         ends = [self._end(link, message) for link, message in heard]
@@ -177,13 +180,14 @@ class Aggregator:
             elif isinstance(message, Outcomes):
                 end.outcomes[message.votes] = message.choices
             else:
+                # Forget what was sent up, so that the same sums are sent again.
                 end.summed[message.votes] = False
                 sent += self._ask_again(message.votes)
         rows = np.unique(np.concatenate([message.votes for _, message in heard]))
         return sent + self._speak(rows)
 
     def _end(self, link: Link, message: Sums | Outcomes | Recount) -> _End:
-        """Where a message counts: sums come from below, all else from above."""
+        """The end of the link where a message counts: sums come from below, all else from above."""
         if link not in self._above and link not in self._below:
             raise not_up(link)
         ends, other = self._above, "below"
@@ -191,7 +195,7 @@ class Aggregator:
             ends, other = self._below, "above"
         if link not in ends:
             kind = type(message).__name__
-            raise TopicError(f"{kind} came from {link!r}, which is {other}: let it join anew")
+            raise TopicError(f"{kind} came from {link!r}, which is {other}: let it join again")
         return ends[link]
 
     def _all(self) -> Int32s:
@@ -225,7 +229,7 @@ class Aggregator:
         return sent
 
     def _announce(self, rows: Int32s, outcomes: Int32s) -> Sent:
-        """Adopt outcomes, and tell all below that were told otherwise or nothing."""
+        """Adopt outcomes, and tell all below who were told something else, or nothing."""
         known = outcomes != UNKNOWN
         self._choices[rows[known]] = outcomes[known]
         sent: Sent = []
