@@ -97,7 +97,7 @@ def test_every_format_gives_the_same_matches(caddis, market, suffix):
 
 def test_the_summary_for_a_machine_counts_what_happened(caddis, market):
     (market / "some.csv").write_text(WISHES + "dee,pricee < 1\n")
-    said = caddis(*arguments(subscriptions="some.csv"), "--on-invalid", "report", "--json")
+    said = caddis(*arguments(subscriptions="some.csv"), "--on-invalid", "skip", "--json")
     summary = json.loads(said.stdout)
     counts = {name: summary[name] for name in ("events", "matches", "subscriptions", "invalid")}
     assert counts == {"events": 3, "matches": 3, "subscriptions": 3, "invalid": 1}
@@ -200,7 +200,7 @@ def test_a_stream_with_models_adds_its_problems_to_the_list(caddis, market):
     assert len(Path("out/_problems.jsonl").read_text().splitlines()) == 2
 
 
-@pytest.mark.parametrize("more", [[], ["--on-invalid", "report"]])
+@pytest.mark.parametrize("more", [[], ["--on-invalid", "skip"]])
 def test_subscriptions_that_call_models_ask_for_the_option(caddis, market, more):
     (market / "wishes.csv").write_text(CALLING)
     said = caddis(*arguments(), *more)

@@ -102,8 +102,8 @@ def forget_checkpoint(checkpoint: Path) -> None:
 
 
 def file_count(folder: Path) -> int:
-    """How many files of matches there are."""
-    return len(data_files(folder))
+    """How many files of matches a folder holds; none if it is not there yet."""
+    return len(data_files(folder)) if folder.is_dir() else 0
 
 
 def _is_output(name: str) -> bool:

@@ -22,10 +22,10 @@ from caddis.cli.shell import (
     checked_timezone,
     count,
     load_models,
-    naming_the_option,
     run,
     show_titled,
     text_table,
+    with_models_hint,
 )
 from caddis.errors import EventError
 from caddis.files import FileFormat, existing, format_of
@@ -101,7 +101,7 @@ class Explained:
             "invalid": [
                 {
                     "subscription_id": error.subscription_id,
-                    "error": naming_the_option(str(error)),
+                    "error": with_models_hint(str(error)),
                 }
                 for error in found.invalid[: self.limit]
             ],
@@ -278,6 +278,6 @@ def _show_invalid(found: Explanation, limit: int, console: Console) -> None:
         return
     console.print(f"\n[bold]Cannot be used: {count(len(found.invalid), 'subscription')}[/bold]")
     for error in found.invalid[:limit]:
-        console.print(escape(naming_the_option(str(error))), soft_wrap=True)
+        console.print(escape(with_models_hint(str(error))), soft_wrap=True)
     if len(found.invalid) > limit:
         console.print(f"... and {len(found.invalid) - limit:,} more; --limit shows them")

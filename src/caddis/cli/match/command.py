@@ -1,7 +1,8 @@
-"""`caddis match`: files of events against a file of subscriptions, once or for good."""
+"""The options of `caddis match`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,157 +12,141 @@ from caddis.cli.shell import (
     AsJson,
     EventKey,
     EventsFormat,
+    Job,
     Master,
     Models,
     OnError,
     Overwrite,
     Policy,
+    Result,
     Schema,
     Statistics,
     Timezone,
+    fills,
     run,
 )
-from caddis.files import FileFormat
+from caddis.files import FileFormat, named_format
 
-NAME = "match"
 EXAMPLES = """
 [bold]Examples[/bold]
 
-  caddis match --events offers.parquet --subscriptions wishes.csv --out found
+  caddis match --events offers.parquet --subscriptions wishes.csv --out out
 
-  caddis match --events offers/ --subscriptions wishes.jsonl --out found.csv
+  caddis match --events offers/ --subscriptions wishes.jsonl --out out.csv
 
-  caddis match --stream --events inbox/ --subscriptions store/ --out found
+  caddis match --stream --events inbox/ --subscriptions store/ --out out
 
-  caddis match --events e.csv --subscriptions s.csv --out found --models m.py
+  caddis match --events e.csv --subscriptions s.csv --out out --models m.py
 """
 app = typer.Typer()
 
-Events = Annotated[
-    Path,
-    typer.Option(
-        metavar="PATH", help="A file of events, or a folder of such files.", show_default=False
-    ),
-]
-Subscriptions = Annotated[
-    Path,
-    typer.Option(
-        metavar="PATH",
-        help="A file with the columns subscription_id and where; or a subscription store, whose "
-        "changes a stream follows.",
-        show_default=False,
-    ),
-]
-Out = Annotated[
-    Path,
-    typer.Option(metavar="FOLDER", help="A new folder for the matches.", show_default=False),
-]
-OutFormat = Annotated[
-    FileFormat | None,
-    typer.Option(
-        metavar="FORMAT", help="The matches' format; otherwise as --out is named, or parquet."
-    ),
-]
-OnInvalid = Annotated[
-    Literal["raise", "report"],
-    typer.Option(
-        metavar="WHAT",
-        help="Of subscriptions that cannot be used: raise an error; or match the others and report "
-        "these in _invalid.jsonl below --out.",
-    ),
-]
-IndexDir = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="Where the compiled subscriptions are kept; on a cluster, a folder all machines see.",
-        rich_help_panel="Spark",
-    ),
-]
-Stream = Annotated[
-    bool,
-    typer.Option(
-        "--stream",
-        help="Keep watching the folder of events for new files, until Ctrl-C. A second start with "
-        "the same --out goes on where the first ended.",
-        rich_help_panel="Streams",
-    ),
-]
-Once = Annotated[
-    bool,
-    typer.Option(
-        "--once",
-        help="With --stream: end when the files that are there are done.",
-        rich_help_panel="Streams",
-    ),
-]
-Checkpoint = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="With --stream: where it is kept how far the stream is; otherwise below --out.",
-        rich_help_panel="Streams",
-    ),
-]
+
+@dataclass(frozen=True, slots=True)
+class MatchOptions:
+    """What to match, where to write the matches, and how."""
+
+    events: Annotated[
+        Path,
+        typer.Option(
+            metavar="PATH", help="A file of events, or a folder of such files.", show_default=False
+        ),
+    ]
+    subscriptions: Annotated[
+        Path,
+        typer.Option(
+            metavar="PATH",
+            help="A file with the columns subscription_id and where; or a subscription store, "
+            "whose changes a stream follows.",
+            show_default=False,
+        ),
+    ]
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", help="A new folder for the matches.", show_default=False),
+    ]
+    format: EventsFormat = None
+    out_format: Annotated[
+        FileFormat | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="The matches' format, if it is not the one that the name of --out tells. "
+            "Without either it is parquet.",
+        ),
+    ] = None
+    schema: Schema = None
+    event_key: EventKey = "event_id"
+    on_invalid: Annotated[
+        Literal["raise", "skip"],
+        typer.Option(
+            metavar="WHAT",
+            help="What to do about invalid subscriptions: raise an error; or skip them, match the "
+            "others, and list the skipped ones in _invalid.jsonl below --out.",
+        ),
+    ] = "raise"
+    overwrite: Overwrite = False
+    timezone: Timezone = "UTC"
+    as_json: AsJson = False
+    models: Models = None
+    policy: Policy = None
+    on_error: OnError = "unknown"
+    statistics: Statistics = None
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Keep watching the folder of events for new files, until Ctrl-C. Started again "
+            "with the same --out, the stream goes on where it ended.",
+            rich_help_panel="Streams",
+        ),
+    ] = False
+    once: Annotated[
+        bool,
+        typer.Option(
+            "--once",
+            help="With --stream: end when the files that are there have been matched.",
+            rich_help_panel="Streams",
+        ),
+    ] = False
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="With --stream: where to keep how far the stream is. By default, below --out.",
+            rich_help_panel="Streams",
+        ),
+    ] = None
+    master: Master = "local[*]"
+    index_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where to keep the compiled subscriptions; on a cluster, a folder that all its "
+            "machines see.",
+            rich_help_panel="Spark",
+        ),
+    ] = None
+
+    @property
+    def matches_format(self) -> FileFormat:
+        """The format to write: as asked for, else as --out is named, else Parquet."""
+        return self.out_format or named_format(self.out) or "parquet"
 
 
-@app.command(name=NAME, epilog=EXAMPLES)
-def command(
-    events: Events,
-    subscriptions: Subscriptions,
-    out: Out,
-    format_: EventsFormat = None,
-    out_format: OutFormat = None,
-    schema: Schema = None,
-    event_key: EventKey = "event_id",
-    on_invalid: OnInvalid = "raise",
-    overwrite: Overwrite = False,
-    timezone: Timezone = "UTC",
-    as_json: AsJson = False,
-    models: Models = None,
-    policy: Policy = None,
-    on_error: OnError = "unknown",
-    statistics: Statistics = None,
-    stream: Stream = False,
-    once: Once = False,
-    checkpoint: Checkpoint = None,
-    master: Master = "local[*]",
-    index_dir: IndexDir = None,
-) -> None:
+@app.command(name="match", epilog=EXAMPLES)
+@fills(MatchOptions)
+def command(options: MatchOptions) -> None:
     """Find, for every event, the subscriptions that it satisfies.
 
-    Reads events from Parquet, JSON lines or CSV files and writes a folder of
-    rows (event_id, subscription_id), each match once.
+    Reads events from Parquet, JSON lines or CSV files, and writes a folder of
+    rows (event_id, subscription_id), one for each match.
     """
-    if not stream and (once or checkpoint):
-        raise typer.BadParameter(
-            "it is only for --stream", param_hint="--once" if once else "--checkpoint"
-        )
-    from caddis.cli.match.batch import match_once
-    from caddis.cli.match.order import Order
-    from caddis.cli.match.stream import match_stream
+    if not options.stream and (options.once or options.checkpoint):
+        name = "--once" if options.once else "--checkpoint"
+        raise typer.BadParameter("it is only for --stream", param_hint=name)
 
-    order = Order(
-        events=events,
-        subscriptions=subscriptions,
-        out=out,
-        format=format_,
-        out_format=out_format,
-        schema=schema,
-        event_key=event_key,
-        on_invalid=on_invalid,
-        overwrite=overwrite,
-        timezone=timezone,
-        master=master,
-        index_dir=index_dir,
-        checkpoint=checkpoint,
-        once=once,
-        models=tuple(models or ()),
-        policy=policy,
-        on_error=on_error,
-        statistics=statistics,
-    )
-    if stream:
-        run(lambda job: match_stream(order, job), as_json=as_json)
-    else:
-        run(lambda job: match_once(order, job), as_json=as_json)
+    def work(job: Job) -> Result:
+        from caddis.cli.match.matching import match_batch, match_stream
+
+        return match_stream(options, job) if options.stream else match_batch(options, job)
+
+    run(work, as_json=options.as_json)

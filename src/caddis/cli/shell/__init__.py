@@ -25,10 +25,10 @@ from caddis.cli.shell.models import (
     NONE_GIVEN,
     ModelSummary,
     ProblemList,
+    hinting_at_models,
     load_models,
     milliseconds_a_run,
-    naming_the_option,
-    naming_the_option_in,
+    with_models_hint,
 )
 from caddis.cli.shell.options import (
     AsJson,
@@ -76,11 +76,10 @@ __all__ = [
     "debugging",
     "fills",
     "find_java",
+    "hinting_at_models",
     "load_models",
     "log_to_stderr",
     "milliseconds_a_run",
-    "naming_the_option",
-    "naming_the_option_in",
     "rate",
     "require_java",
     "require_matplotlib",
@@ -90,4 +89,5 @@ __all__ = [
     "show_titled",
     "start_spark",
     "text_table",
+    "with_models_hint",
 ]

@@ -1,21 +1,19 @@
-"""The models that `--models` names: one that is built in, those of a Python file, or of a module.
+"""The models of a verb: those that `--models` names, and a summary of what they did.
 
-A file is run, but does not stay among the imported modules: so what it defines travels to Spark's
-workers by value, and no worker has to find the file. What lies in a module travels by name.
-
-What the models of a match did, as its closing summary tells it.
+A model is built in, or comes from a Python file or from a module. A file is run, but does not stay
+among the imported modules: so what it defines travels to Spark's workers by value, and no worker
+has to find the file. What a module defines travels by name.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -27,35 +25,44 @@ from rich.table import Table
 from rich.text import Text
 
 from caddis.cli.shell.screen import short
-from caddis.errors import CaddisError, ModelError, SubscriptionError
+from caddis.errors import CaddisError, InvalidSubscriptions, ModelError, SubscriptionError
+from caddis.names import nearest
 
 if TYPE_CHECKING:
     from caddis.models import Model
     from caddis.spark import ModelUse, Report
 
-
+PROBLEMS = "_problems.jsonl"
+HEADINGS = ("runs", "saved", "cache", "unreadable", "failed", "ms/run", "s")
 BUILT_IN = {f"efficientnet-lite{which}": which for which in range(3)}
 NONE_GIVEN = "no models are given"
-"""How the error of a subscription that calls a concept ends if there are none."""
+"""How the error of a subscription that calls a concept ends if there are no models."""
 
 
 def load_models(specs: Sequence[str]) -> list[Model]:
-    """The models that the specs name, in order, each once."""
+    """The models that the specs name, in their order, each of them once."""
     found = [model for spec in specs for model in _models_of(spec)]
     return list({id(model): model for model in found}.values())
 
 
-def naming_the_option(problem: str) -> str:
-    """What is wrong with a subscription; if models are missing, with the option that gives them."""
+def with_models_hint(problem: str) -> str:
+    """What is wrong with a subscription; if models are missing, with the option that names some."""
     return problem.replace(NONE_GIVEN, f"{NONE_GIVEN}; name some with --models")
 
 
-def naming_the_option_in(errors: Sequence[SubscriptionError]) -> list[SubscriptionError]:
-    """The same of each error."""
-    return [
-        SubscriptionError(naming_the_option(one.problem), one.where, one.span, one.subscription_id)
-        for one in errors
-    ]
+@contextmanager
+def hinting_at_models() -> Iterator[None]:
+    """Give errors of subscriptions the hint of `with_models_hint`."""
+    try:
+        yield
+    except InvalidSubscriptions as error:
+        hinted = [
+            SubscriptionError(
+                with_models_hint(one.problem), one.where, one.span, one.subscription_id
+            )
+            for one in error.errors
+        ]
+        raise InvalidSubscriptions(hinted) from error
 
 
 def _models_of(spec: str) -> list[Model]:
@@ -64,11 +71,11 @@ def _models_of(spec: str) -> list[Model]:
 
         return [efficientnet_lite(BUILT_IN[spec])]
     if spec.endswith(".py") or os.sep in spec:
-        return _held_by(_run_file(Path(spec)), spec)
-    return _held_by(_imported(spec), f"the module {spec!r}")
+        return _models_in(_run_file(Path(spec)), spec)
+    return _models_in(_imported(spec), f"the module {spec!r}")
 
 
-def _held_by(module: ModuleType, called: str) -> list[Model]:
+def _models_in(module: ModuleType, called: str) -> list[Model]:
     from caddis.models import Model
 
     models = [value for value in vars(module).values() if isinstance(value, Model)]
@@ -91,7 +98,7 @@ def _run_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise ModelError(_told(error, path)) from error
+        raise ModelError(_located(error, path)) from error
     finally:
         # Dataclasses look their module up while it runs; afterwards nobody must find it.
         del sys.modules[name]
@@ -105,7 +112,7 @@ def _imported(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        raise ModelError(_told(error, Path(spec.origin or name))) from error
+        raise ModelError(_located(error, Path(spec.origin or name))) from error
 
 
 def _spec_of(name: str) -> ModuleSpec | None:
@@ -117,24 +124,20 @@ def _spec_of(name: str) -> ModuleSpec | None:
 
 def _no_such(name: str) -> str:
     known = [*BUILT_IN, *(path.name for path in Path().glob("*.py"))]
-    near = get_close_matches(name, known, n=1) or get_close_matches(f"{name}.py", known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"built in are {', '.join(BUILT_IN)}"
-    return f"--models {name}: no model is called so, and no Python file or module; {hint}"
+    near = nearest(name, known) or nearest(f"{name}.py", known)
+    hint = f"did you mean {near!r}?" if near else f"built in are {', '.join(BUILT_IN)}"
+    return f"--models {name}: there is no such model, Python file or module; {hint}"
 
 
-def _told(error: BaseException, path: Path) -> str:
-    """The file, the line of it that was run last, and what went wrong there."""
+def _located(error: BaseException, path: Path) -> str:
+    """The file, the last of its lines that was run, and what went wrong there."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename) == path.absolute()]
-    said = str(error) if isinstance(error, CaddisError) else f"{type(error).__name__}: {error}"
+    reason = str(error) if isinstance(error, CaddisError) else f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError) and error.filename == str(path.absolute()):
-        lines, said = [error.lineno], f"{type(error).__name__}: {error.msg}"
+        lines, reason = [error.lineno], f"{type(error).__name__}: {error.msg}"
     place = f", line {lines[-1]}" if lines else ""
-    return f"{path}{place}: {said}"
-
-
-PROBLEMS = "_problems.jsonl"
-HEADINGS = ("runs", "saved", "cache", "unreadable", "failed", "ms/run", "s")
+    return f"{path}{place}: {reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,7 @@ class ModelSummary:
         return {"models": models, "problems": self.problems, "problems_path": path}
 
     def rows(self, out: Path) -> list[tuple[str, str, str]]:
-        """What is to stand among the other counts."""
+        """Rows for a summary of counts: how many problems there were, if any."""
         if not self.problems:
             return []
         which = "" if self.listed >= self.problems else f"the first {self.listed:,} "
@@ -164,14 +167,14 @@ class ModelSummary:
         return [("problems", f"{self.problems:,}", remark)]
 
     def show(self, console: Console) -> None:
-        """A table, if models ran."""
+        """Print a table, if there are models."""
         if self.uses:
             console.print()
             console.print(use_table(self.uses))
 
 
 def use_table(uses: Iterable[ModelUse]) -> Table:
-    """A row a model: values it ran on, events it was spared, and what it took."""
+    """A row for each model: on how many values it ran, how many events it was spared, how long."""
     table = Table(box=None, pad_edge=False, header_style="dim", collapse_padding=True)
     table.add_column("model", overflow="fold")
     for heading in HEADINGS:
@@ -189,23 +192,24 @@ def use_table(uses: Iterable[ModelUse]) -> Table:
 
 
 def milliseconds_a_run(use: ModelUse) -> float | None:
-    """What a run took on average, if there was one."""
+    """How long a run took on average, or None if there was none."""
     return use.milliseconds / use.runs if use.runs else None
 
 
 class ProblemList:
-    """Writes problems below a folder as they come, a JSON object a line."""
+    """Lists the events without an answer in a file below a folder, as they come."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._written = 0
 
     def update(self, report: Report) -> ModelSummary:
-        """Add what is new in the report; what it tells by now."""
+        """Append the problems that are new in the report, and summarise it."""
+        from caddis.files import write_lines
+
         problems = report.problems
         new = problems.slice(self._written).to_pylist()
         if new:
-            with (self._folder / PROBLEMS).open("a") as lines:
-                lines.writelines(json.dumps(one, ensure_ascii=False) + "\n" for one in new)
+            write_lines(self._folder / PROBLEMS, new, append=True)
         self._written = problems.num_rows
         return ModelSummary(report.models, self._written)

@@ -1,0 +1,135 @@
+"""The two ways in which `caddis match` works.
+
+A batch matches the files that are there, and its folder of matches appears when all of them are in
+it. A stream also matches files that come later; it is stopped by Ctrl-C and started again with the
+same command, and goes on after the last micro-batch that was written whole.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from caddis.cli.match.command import MatchOptions
+from caddis.cli.match.preparing import MatchInputs, compile_match, look_at_events, read_inputs
+from caddis.cli.match.summary import MatchSummary
+from caddis.cli.shell import Job, ProblemList, start_spark
+from caddis.errors import EventError
+from caddis.files import (
+    CHECKPOINT,
+    check_free,
+    forget_checkpoint,
+    naming_bad_lines,
+    publish,
+    staging_folder,
+    write_invalid,
+)
+
+if TYPE_CHECKING:
+    from caddis.spark import Report
+    from caddis.spark.base import StreamingQuery
+
+
+def match_batch(options: MatchOptions, job: Job) -> MatchSummary:
+    """Match all events that are there."""
+    summary = MatchSummary.begin(options)
+    check_free(options.out, overwrite=options.overwrite)
+    inputs = read_inputs(options, job)
+    summary.subscriptions = len(inputs.subscriptions)
+    staging = job.resources.enter_context(staging_folder(options.out))
+    _match_into(staging, options, inputs, summary, job)
+    publish(staging, options.out)
+    return summary
+
+
+def _match_into(
+    staging: Path, options: MatchOptions, inputs: MatchInputs, summary: MatchSummary, job: Job
+) -> None:
+    """Write matches into the staging folder, and beside them lists of what went wrong."""
+    spark = start_spark(options.master, options.timezone, job)
+    from caddis.spark.base import (
+        RowCount,
+        read_events,
+        spark_failures,
+        watching_tasks,
+        write_matches,
+    )
+
+    events_seen, matches_seen = RowCount(), RowCount()
+    with naming_bad_lines(options.events, inputs.format), spark_failures():
+        events = look_at_events(options, inputs, spark, read_events, job)
+        compiled = compile_match(options, inputs, events_seen.of(events), job)
+        with job.screen.step("Matching") as step, watching_tasks(spark, step.show_tasks):
+            write_matches(matches_seen.of(compiled.matches), staging, options.matches_format)
+            step.done = f"{events_seen.rows:,} events matched"
+            summary.matching_seconds = step.seconds
+    if compiled.invalid:
+        write_invalid(staging, compiled.invalid)
+    summary.events, summary.matches = events_seen.rows, matches_seen.rows
+    summary.invalid = len(compiled.invalid)
+    summary.models = ProblemList(staging).update(compiled.report)
+
+
+def match_stream(options: MatchOptions, job: Job) -> MatchSummary:
+    """Match the files that are there and those that come, until the stream is stopped."""
+    summary = MatchSummary.begin(options)
+    checkpoint = options.checkpoint or options.out / CHECKPOINT
+    if not options.events.is_dir() and options.events.exists():
+        raise EventError(f"{options.events} is a file; a stream watches a folder")
+    goes_on = checkpoint.exists() and not options.overwrite
+    if not goes_on:
+        check_free(options.out, overwrite=options.overwrite)
+    inputs = read_inputs(options, job)
+    summary.subscriptions = len(inputs.subscriptions)
+    if options.overwrite:
+        forget_checkpoint(checkpoint)
+        shutil.rmtree(options.out, ignore_errors=True)
+    if goes_on:
+        job.screen.say("Going on after the last micro-batch that was written.")
+    _run_stream(options, inputs, checkpoint, summary, job)
+    return summary
+
+
+def _run_stream(
+    options: MatchOptions, inputs: MatchInputs, checkpoint: Path, summary: MatchSummary, job: Job
+) -> None:
+    spark = start_spark(options.master, options.timezone, job)
+    from caddis.spark.base import counted, read_event_stream, spark_failures, stream_matches
+
+    with naming_bad_lines(options.events, inputs.format), spark_failures():
+        events = look_at_events(options, inputs, spark, read_event_stream, job)
+        compiled = compile_match(options, inputs, counted(events, "events"), job)
+        summary.invalid = len(compiled.invalid)
+        if compiled.invalid:
+            write_invalid(options.out, compiled.invalid)
+        query = stream_matches(
+            counted(compiled.matches, "matches"),
+            options.out,
+            options.matches_format,
+            checkpoint,
+            once=options.once,
+        )
+        job.resources.callback(query.stop)
+        job.so_far = lambda: summary
+        if not options.once:
+            job.screen.say("Ctrl-C ends it.")
+        _follow(query, f"Watching {options.events}", summary, compiled.report, job)
+
+
+def _follow(
+    query: StreamingQuery, doing: str, summary: MatchSummary, report: Report, job: Job
+) -> None:
+    """Count every micro-batch in as it is written."""
+    from caddis.spark.base import follow
+
+    problems = ProblemList(summary.out)
+    with job.screen.step(doing) as step:
+        for batch in follow(query):
+            summary.batches += 1
+            summary.events += batch.events
+            summary.matches += batch.matches
+            summary.matching_seconds += batch.seconds
+            summary.models = problems.update(report)
+            step.update(f"{summary.events:,} events, {summary.matches:,} matches")
+        step.done = f"{summary.events:,} events matched"
