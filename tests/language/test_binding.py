@@ -2,12 +2,11 @@
 
 import pyarrow as pa
 
-from caddis.language import Concept, Predicate, ValueSet, Vocabulary
+from caddis.language import Concept, Predicate, ValueSet, Vocabulary, tree
 from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
 from caddis.language.columns import Column
-from caddis.language.syntax import tree
-from caddis.language.syntax.shapes import CONCEPT
-from caddis.language.syntax.tree import Atom, Slot, Term, Values
+from caddis.language.shapes import CONCEPT
+from caddis.language.tree import Atom, Slot, Term, Values
 
 PRICE = Column(("price",), pa.int32())
 

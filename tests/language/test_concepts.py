@@ -19,9 +19,9 @@ from caddis.language import (
     Vocabulary,
     parse_all,
 )
-from caddis.language.syntax.reading import is_plain_name, read
-from caddis.language.syntax.refusals import ShapeProblem
-from caddis.language.syntax.shapes import CONCEPT_STAND_IN, lift, lift_key
+from caddis.language.reading import is_plain_name, read
+from caddis.language.refusals import ShapeProblem
+from caddis.language.shapes import CONCEPT_STAND_IN, lift, lift_key
 
 SCHEMA = pa.schema(
     [

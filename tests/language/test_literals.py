@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from caddis.language import literals
 from caddis.language.literals import Literal, LiteralProblem
-from caddis.language.syntax.shapes import lift
+from caddis.language.shapes import lift
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from caddis.language import tree
 from caddis.language.columns import Column
-from caddis.language.syntax import tree
-from caddis.language.syntax.refusals import ShapeProblem
-from caddis.language.syntax.tree import (
+from caddis.language.refusals import ShapeProblem
+from caddis.language.tree import (
     MAX_CLAUSES,
     And,
     Atom,

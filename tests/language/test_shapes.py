@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.language.syntax.shapes import CONCEPT, CONCEPT_STAND_IN, Shape, lift, lift_key, shape_of
+from caddis.language.shapes import CONCEPT, CONCEPT_STAND_IN, Shape, lift, lift_key, shape_of
 
 pieces = st.sampled_from(
     [

@@ -8,7 +8,7 @@ import pytest
 
 from caddis.errors import SubscriptionError
 from caddis.language import parse, parse_all
-from caddis.language.syntax.reading import SUPPORTED
+from caddis.language.reading import SUPPORTED
 
 SCHEMA = pa.schema(
     [

@@ -1,8 +1,12 @@
 """WHERE texts → clauses, with Spark SQL's meaning.
 
-`parse` is for one text, `parse_all` for very many. The way through: `shapes` lifts the literals
-out, `syntax` reads the shape, `normal` makes it a disjunction of clauses, `binding` puts the
-literals back in, and the result is made of `predicates` over `values` of `columns`.
+    text ──shapes──▶ shape + literals ──reading──▶ tree ──normalise──▶ clause templates
+                         │                                                  │
+                         └────────── literals, comparisons, patterns ──▶ binding ──▶ predicates
+
+`parse` is for one text, `parse_all` for very many. A shape is a text without its literals: a
+million texts share a few shapes, and each is read and normalised once. `binding` puts the literals
+back in, and the result is made of `predicates` over `columns`.
 """
 
 from caddis.language.columns import (
@@ -40,6 +44,7 @@ from caddis.language.predicates import (
     TextPattern,
     ValueSet,
 )
+from caddis.language.reading import is_plain_name
 
 __all__ = [
     "ALL_KNOWN",
@@ -70,6 +75,7 @@ __all__ = [
     "is_comparable",
     "is_floating",
     "is_instant",
+    "is_plain_name",
     "is_text",
     "parse",
     "parse_all",

@@ -29,7 +29,8 @@ from caddis.language.predicates import (
     TextPattern,
     ValueSet,
 )
-from caddis.language.syntax import TEXT_KINDS, TEXT_TESTS, Atom, Slot, Term, Test, Texts, Values
+from caddis.language.shapes import TEXT_KINDS, Texts
+from caddis.language.tree import TEXT_TESTS, Atom, Slot, Term, Test, Values
 
 NEVER, ALWAYS, INVALID = -1, -2, -3
 """In place of a predicate's number: true of nothing; of everything; its literals are wrong."""

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from caddis.errors import EnvironmentProblem
-from caddis.language.syntax import PREFIX, RAW, STRING
+from caddis.language.shapes import PREFIX, RAW, STRING
 
 
 class LiteralProblem(ValueError):

@@ -23,23 +23,10 @@ from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered,
 from caddis.language.columns import Columns, Vocabulary
 from caddis.language.literals import check_timezone
 from caddis.language.predicates import Clause, Concept, Predicate
-from caddis.language.syntax import (
-    CONCEPT,
-    ClauseTemplate,
-    IsConcept,
-    Node,
-    Shape,
-    ShapeProblem,
-    Term,
-    Texts,
-    Values,
-    is_plain_name,
-    lift_key,
-    normalise,
-    parts_of,
-    read,
-    shape_of,
-)
+from caddis.language.reading import is_plain_name, read
+from caddis.language.refusals import ShapeProblem
+from caddis.language.shapes import CONCEPT, IsConcept, Shape, Texts, lift_key, shape_of
+from caddis.language.tree import ClauseTemplate, Node, Term, Values, normalise, parts_of
 
 
 @dataclass(frozen=True, slots=True)

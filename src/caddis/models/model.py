@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from caddis.arrays import Bools, Bytes
 from caddis.errors import ModelError
-from caddis.language.syntax import is_plain_name
+from caddis.language import is_plain_name
 
 NO, YES, UNKNOWN, UNASKED = 0, 1, 2, 3
 

@@ -14,29 +14,17 @@ import math
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 import numpy as np
 
 from caddis.arrays import Int64s
 from caddis.errors import ModelError
+from caddis.files import replace_file
 from caddis.models.catalogue import Reading
 from caddis.models.model import DEFAULT_SELECTIVITY
-
-
-class TallyJson(TypedDict):
-    """A tally in what JSON knows."""
-
-    needed: int
-    runs: int
-    hits: int
-    unreadable: int
-    failed: int
-    milliseconds: float
-    yes: list[int]
-    known: list[int]
 
 
 def _uncounted() -> Int64s:
@@ -74,50 +62,26 @@ class Tally:
         return max(0, self.needed - self.runs)
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.needed + other.needed,
-            self.runs + other.runs,
-            self.hits + other.hits,
-            self.unreadable + other.unreadable,
-            self.failed + other.failed,
-            self.milliseconds + other.milliseconds,
-            _sum(self.yes, other.yes),
-            _sum(self.known, other.known),
-        )
+        names = [one.name for one in fields(self)]
+        return Tally(**{name: _sum(getattr(self, name), getattr(other, name)) for name in names})
 
-    def to_json(self) -> TallyJson:
-        """As numbers and lists of numbers."""
-        return {
-            "needed": self.needed,
-            "runs": self.runs,
-            "hits": self.hits,
-            "unreadable": self.unreadable,
-            "failed": self.failed,
-            "milliseconds": self.milliseconds,
-            "yes": self.yes.tolist(),
-            "known": self.known.tolist(),
-        }
+    def to_json(self) -> dict[str, Any]:
+        """The counts by name, as numbers and lists of numbers."""
+        counts = {one.name: getattr(self, one.name) for one in fields(self)}
+        return counts | {"yes": self.yes.tolist(), "known": self.known.tolist()}
 
     @classmethod
-    def from_json(cls, plain: TallyJson) -> Tally:
+    def from_json(cls, plain: Mapping[str, Any]) -> Tally:
         """What `to_json` gave."""
-        return cls(
-            plain["needed"],
-            plain["runs"],
-            plain["hits"],
-            plain["unreadable"],
-            plain["failed"],
-            plain["milliseconds"],
-            np.array(plain["yes"], np.int64),
-            np.array(plain["known"], np.int64),
-        )
+        yes, known = (np.array(plain[name], np.int64) for name in ("yes", "known"))
+        return cls(**{**plain, "yes": yes, "known": known})
 
 
-def _sum(left: Int64s, right: Int64s) -> Int64s:
-    """Counts by concept; a tally that saw no answers may have none."""
-    if len(left) and len(right):
-        return left + right
-    return left if len(left) else right
+def _sum(left: Any, right: Any) -> Any:
+    """The sum of two counts; a tally that saw no answers has no counts by concept."""
+    if isinstance(left, np.ndarray) and (len(left) == 0 or len(right) == 0):
+        return left if len(left) else right
+    return left + right
 
 
 PRIOR_WEIGHT = 8.0
@@ -216,9 +180,7 @@ class Statistics:
             for (model, version, column), seen in sorted(self._seen.items(), key=lambda one: one[0])
         ]
         plain = {"format": FORMAT, "half_life": self.half_life, "readings": readings}
-        unfinished = Path(path).with_name(f".{Path(path).name}.{os.getpid()}")
-        unfinished.write_text(json.dumps(plain, indent=1, sort_keys=True) + "\n", "utf-8")
-        unfinished.replace(path)
+        replace_file(Path(path), json.dumps(plain, indent=1, sort_keys=True) + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Statistics:

@@ -18,7 +18,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -31,6 +30,7 @@ from caddis.errors import EnvironmentProblem, ModelError
 from caddis.models.efficientnet.graph import BUILDER, lite_graph
 from caddis.models.efficientnet.torch_files import read_state_dict
 from caddis.models.onnx import Graph, OnnxImages, write_once
+from caddis.names import did_you_mean
 
 
 @cache
@@ -176,9 +176,8 @@ def _chosen(
     chosen = {}
     for name in [concepts] if isinstance(concepts, str) else concepts:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "see imagenet_concepts()"
-            raise ModelError(f"ImageNet has no concept {name!r} here; {hint}")
+            hint = did_you_mean(name, known) or "; see imagenet_concepts()"
+            raise ModelError(f"ImageNet has no concept {name!r} here{hint}")
         chosen[name] = known[name]
     return chosen
 

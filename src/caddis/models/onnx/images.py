@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Anys, Bytes
 from caddis.errors import ModelError
-from caddis.models.model import DEFAULT_COST
-from caddis.models.onnx.model import GivenModel, OnnxModel, Scores
+from caddis.models.onnx.model import ClassifierOptions, GivenModel, OnnxModel
 from caddis.models.pictures import PICTURES, encoded_picture, fit, needs_pillow
 
 _NUMBERS = {"tensor(float)": "f4", "tensor(float16)": "f2", "tensor(uint8)": "u1"}
@@ -29,14 +29,11 @@ class OnnxImages(OnnxModel[Bytes]):
 
     model: an ONNX file or its content; one input (n, 3, height, width) or (n, height, width, 3).
     concepts: names, each with the ids of the classes that make it up, as {"dog": range(151, 269)}.
-    threshold: what the probabilities of a concept's classes must add up to.
     size: height and width that the network takes, where the graph leaves them open.
     crop: the share of the short side that the central square keeps.
     mean, std: the network sees (x - mean) / std of each colour's 0–255; ImageNet's usual ones are
         (123.675, 116.28, 103.53) and (58.395, 57.12, 57.375). A graph that takes bytes sees x.
-    scores: what the graph gives: "probabilities", or "logits", to which softmax is applied.
-    cost: milliseconds a picture, as a first guess.
-    threads: that one session uses; Spark already runs a worker a core.
+    options: reads, threshold, scores, cost, selectivity, name, threads: see ClassifierOptions.
     """
 
     batch = 1
@@ -48,29 +45,13 @@ class OnnxImages(OnnxModel[Bytes]):
         model: GivenModel,
         concepts: Mapping[str, Sequence[int]],
         *,
-        reads: str | None = None,
-        threshold: float = 0.5,
         size: int | None = None,
         crop: float = 0.875,
         mean: float | Sequence[float] = 127.0,
         std: float | Sequence[float] = 128.0,
-        scores: Scores = "probabilities",
-        cost: float = DEFAULT_COST,
-        selectivity: Mapping[str, float] | None = None,
-        name: str | None = None,
-        threads: int = 1,
+        **options: Unpack[ClassifierOptions],
     ) -> None:
-        super().__init__(
-            model,
-            concepts,
-            reads=reads,
-            threshold=threshold,
-            scores=scores,
-            cost=cost,
-            selectivity=selectivity,
-            name=name,
-            threads=threads,
-        )
+        super().__init__(model, concepts, **options)
         self.crop = crop
         if not 0 < crop <= 1:
             raise ModelError(f"the model {self.name!r} keeps {crop} of a picture; it is within 0–1")

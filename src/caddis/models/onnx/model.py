@@ -13,7 +13,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Generic, Literal, Self, TypeVar
+from typing import Generic, Literal, Self, TypedDict, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,33 @@ import pyarrow as pa
 from caddis.arrays import Anys, Bools, Floats
 from caddis.errors import ModelError
 from caddis.models.functions import checked_cost, checked_selectivity
-from caddis.models.model import Answers, Model, Unreadable, named
+from caddis.models.model import DEFAULT_COST, Answers, Model, Unreadable, named
 from caddis.models.onnx.sessions import Graph, GraphFile, graph_of, refused, session_of
 
 Scores = Literal["probabilities", "logits"]
 GivenModel = str | os.PathLike[str] | bytes | Graph
 Value = TypeVar("Value")
+
+
+class ClassifierOptions(TypedDict, total=False):
+    """What every ONNX classifier can be told by keyword."""
+
+    reads: str | None
+    """The only column that it reads; None: whichever column a subscription names."""
+    threshold: float
+    """What the probabilities of a concept's classes must add up to; 0.5 if not given."""
+    scores: Scores
+    """What the graph gives: "probabilities", or "logits", to which softmax is applied."""
+    cost: float
+    """Milliseconds a value, as a first guess."""
+    selectivity: Mapping[str, float] | None
+    """How often each concept is true, as a first guess."""
+    name: str | None
+    """For messages and reports; by default that of the file."""
+    threads: int
+    """The threads of one session; one, since Spark already runs a worker a core."""
+
+
 _CLOSE_TO = 1e-3
 
 
@@ -41,13 +62,13 @@ class OnnxModel(Model, Generic[Value]):
         model: GivenModel,
         concepts: Mapping[str, Sequence[int]],
         *,
-        reads: str | None,
-        threshold: float,
-        scores: Scores,
-        cost: float,
-        selectivity: Mapping[str, float] | None,
-        name: str | None,
-        threads: int,
+        reads: str | None = None,
+        threshold: float = 0.5,
+        scores: Scores = "probabilities",
+        cost: float = DEFAULT_COST,
+        selectivity: Mapping[str, float] | None = None,
+        name: str | None = None,
+        threads: int = 1,
     ) -> None:
         self.graph = graph_of(model)
         self.concepts = named(list(concepts))

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 from caddis.errors import EnvironmentProblem, ModelError
+from caddis.files import replace_file
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -114,9 +115,7 @@ def write_once(path: Path, content: bytes) -> Path:
     """A file with this content, whole or not at all; one that is there is left as it is."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-        unfinished.write_bytes(content)
-        unfinished.replace(path)
+        replace_file(path, content)
     return path
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Anys
 from caddis.errors import ModelError
-from caddis.models.onnx.model import GivenModel, OnnxModel, Scores
+from caddis.models.onnx.model import ClassifierOptions, GivenModel, OnnxModel
 
+TEXT_COST = 0.1
+"""Milliseconds a text, until it is measured."""
 _TEXT_TYPES = (pa.string(), pa.large_string(), pa.string_view())
 
 
@@ -20,10 +23,7 @@ class OnnxTexts(OnnxModel[str]):
     model: an ONNX file or its content; one input of strings (n) or (n, 1), and an output of class
         scores (n, classes). A lone score (n) or (n, 1) is that of class 1.
     concepts: names, each with the ids of the classes that make it up, as {"spam": [1]}.
-    threshold: what the probabilities of a concept's classes must add up to.
-    scores: what the graph gives: "probabilities", or "logits", to which softmax is applied.
-    cost: milliseconds a text, as a first guess.
-    threads: that one session uses; Spark already runs a worker a core.
+    options: reads, threshold, scores, cost, selectivity, name, threads: see ClassifierOptions.
     """
 
     batch = 256
@@ -32,26 +32,10 @@ class OnnxTexts(OnnxModel[str]):
         self,
         model: GivenModel,
         concepts: Mapping[str, Sequence[int]],
-        *,
-        reads: str | None = None,
-        threshold: float = 0.5,
-        scores: Scores = "probabilities",
-        cost: float = 0.1,
-        selectivity: Mapping[str, float] | None = None,
-        name: str | None = None,
-        threads: int = 1,
+        **options: Unpack[ClassifierOptions],
     ) -> None:
-        super().__init__(
-            model,
-            concepts,
-            reads=reads,
-            threshold=threshold,
-            scores=scores,
-            cost=cost,
-            selectivity=selectivity,
-            name=name,
-            threads=threads,
-        )
+        options.setdefault("cost", TEXT_COST)
+        super().__init__(model, concepts, **options)
         if self._input_type != "tensor(string)" or len(self._shape) not in (1, 2):
             raise ModelError(
                 f"{self.graph.name} takes {self._input_type} of shape {list(self._shape)}; "

@@ -17,8 +17,8 @@ from enum import StrEnum
 from itertools import product
 
 from caddis.language.columns import Column
-from caddis.language.syntax.refusals import ShapeProblem
-from caddis.language.syntax.shapes import PATTERN, RAW
+from caddis.language.refusals import ShapeProblem
+from caddis.language.shapes import PATTERN, RAW
 
 
 class Test(StrEnum):

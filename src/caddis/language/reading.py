@@ -13,6 +13,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
+from caddis.language import tree
 from caddis.language.columns import (
     UTF8_BINARY,
     Column,
@@ -23,16 +24,15 @@ from caddis.language.columns import (
     is_text,
     sql_type,
 )
-from caddis.language.syntax import tree
-from caddis.language.syntax.refusals import (
+from caddis.language.refusals import (
     PREAMBLE,
     ShapeProblem,
     refuse_by_sight,
     syntax_problem,
     unclosed,
 )
-from caddis.language.syntax.shapes import CONCEPT_STAND_IN, TEXT_KINDS, Shape
-from caddis.language.syntax.tree import Atom, Operand, Slot, Test
+from caddis.language.shapes import CONCEPT_STAND_IN, TEXT_KINDS, Shape
+from caddis.language.tree import Atom, Operand, Slot, Test
 
 SUPPORTED = (
     "= <> < <= > >= <=>, BETWEEN, IN, LIKE, ILIKE, RLIKE, IS NULL, array_contains, "

@@ -10,7 +10,7 @@ import re
 
 from sqlglot.errors import ParseError
 
-from caddis.language.syntax.shapes import Shape
+from caddis.language.shapes import Shape
 
 
 class ShapeProblem(ValueError):
