@@ -6,7 +6,7 @@
     tables    subscriptions and other small tables, read and written whole
     output    folders of matches, which appear when everything is in them
     atomic    files that are replaced as a whole, and locks
-    mapped    arrays that saved matchers map into memory
+    arrays    arrays that saved matchers map into memory
 
 Everybody reads and writes by these functions; what Spark reads itself is in `caddis.spark`. Names
 are imported when they are first used, so a command's help loads neither Arrow nor a parser.

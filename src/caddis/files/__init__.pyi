@@ -1,3 +1,12 @@
+from .arrays import (
+    NUMBERS,
+    mapped,
+    mapped_ids,
+    read_numbers,
+    write_array,
+    write_ids,
+    write_numbers,
+)
 from .atomic import create_file, locked, new_file, replace_file, sync_folder
 from .events import event_batches, first_events, naming_bad_lines
 from .formats import (
@@ -8,15 +17,6 @@ from .formats import (
     is_store,
     named_format,
     text_of,
-)
-from .mapped import (
-    NUMBERS,
-    mapped,
-    mapped_ids,
-    read_numbers,
-    write_array,
-    write_ids,
-    write_numbers,
 )
 from .output import (
     CHECKPOINT,
