@@ -1,5 +1,6 @@
 """What `import caddis` gives, and what it does not drag in."""
 
+import logging
 import subprocess
 import sys
 from operator import attrgetter
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import caddis
-from caddis import language, matching, models, ordering, sealed
+from caddis import language, matching, models, ordering, overlay, sealed, spark, topics
 
 SOURCES = Path(caddis.__file__).parent
 
@@ -23,7 +24,7 @@ def loaded_by(statement: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "package",
-    [caddis, sealed, language, matching, models, ordering],
+    [caddis, language, matching, models, ordering, overlay, sealed, spark, topics],
     ids=lambda one: one.__name__,
 )
 def test_everything_that_a_package_exports_exists(package):
@@ -70,6 +71,10 @@ def test_what_needs_spark_is_loaded_when_it_is_first_used():
 def test_who_seals_nothing_does_without_cryptography():
     loaded = loaded_by("import caddis; caddis.match; import caddis.spark.matching.worker")
     assert not loaded & {"cryptography", "caddis.sealed"}
+
+
+def test_importing_caddis_logs_nothing_unless_asked():
+    assert logging.getLogger("caddis").handlers, "Python would print warnings to stderr"
 
 
 def test_who_handles_keys_does_not_wait_for_kernels():

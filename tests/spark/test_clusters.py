@@ -44,5 +44,6 @@ def test_two_executors_of_a_standalone_cluster_answer_the_same(
     local_answers: Answers, standalone: Cluster, tmp_path: Path
 ):
     assert run_program("--master", standalone.address, tmp_path / "there") == local_answers
+    assert not list((tmp_path / "there" / "index").iterdir()), "its process left folders behind"
     executors = [folder.name for folder in standalone.work.glob("app-*/*")]
     assert sorted(executors) == ["0", "1"], "it was not shared by two processes"

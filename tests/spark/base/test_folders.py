@@ -6,6 +6,8 @@ whether it saw a mix of two.
 
 import json
 import multiprocessing
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -192,3 +194,16 @@ def test_writers_in_two_processes_take_turns(folder: VersionFolder):
         turns = list(pool.map(write, [folder.root] * 2, [100, 100]))
     assert sorted(turns[0] + turns[1]) == list(folder.current().segments)
     assert len(set(turns[0] + turns[1])) == 200
+
+
+# ------------------------------------------------------------------------- folders of a process
+
+
+@pytest.mark.parametrize(("keep", "left"), [("False", 0), ("True", 1)])
+def test_a_new_folder_goes_with_its_process_unless_it_is_kept(tmp_path: Path, keep: str, left: int):
+    program = (
+        "import sys; from caddis.spark.base import new_folder; "
+        f"folder = new_folder(sys.argv[1], keep={keep}); (folder / 'file').write_text('')"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "parent")], check=True)
+    assert len(list((tmp_path / "parent").iterdir())) == left

@@ -7,6 +7,7 @@ loaded once a process and shared between processes.
 import multiprocessing
 import pickle
 import re
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -159,6 +160,33 @@ def test_a_process_loads_a_version_once(store: SubscriptionStore):
     again = worker.store_reader(str(store.path))._segments
     assert len(loaded) == 1
     assert all(again[name] is matcher for name, matcher in loaded.items())
+
+
+def mapped_paths() -> str:
+    return Path("/proc/self/maps").read_text()
+
+
+def test_a_process_lets_go_of_a_store_that_was_deleted(store: SubscriptionStore, tmp_path: Path):
+    run(follow(store), events([1]))
+    assert str(store.path / "segments") in mapped_paths()
+    other = SubscriptionStore.create(tmp_path / "other", SCHEMA)
+    shutil.rmtree(store.path)
+    run(follow(other), events([1]))
+    assert str(store.path / "segments") not in mapped_paths()
+
+
+def test_a_process_keeps_only_the_stores_that_it_read_last(tmp_path: Path):
+    stores = [
+        SubscriptionStore.create(tmp_path / f"store-{number}", SCHEMA)
+        for number in range(worker.KEPT_STORES + 3)
+    ]
+    for store in stores:
+        run(follow(stores[0]), events([1]))
+        run(follow(store), events([1]))
+    kept = set(worker._stores)
+    assert len(kept) == worker.KEPT_STORES
+    assert {str(stores[0].path), str(stores[-1].path)} <= kept
+    assert str(stores[1].path) not in kept
 
 
 # ------------------------------------------------------------------------------ joined batches

@@ -103,3 +103,12 @@ def test_a_batch_that_runs_long_after_it_was_made_says_that_its_version_is_gone(
     with pytest.raises(PySparkException) as raised:
         matches.collect()
     assert "is gone; only the last 32 are kept" in str(raised.value)
+
+
+def test_a_store_takes_dataframes(spark: SparkSession, tmp_path: Path):
+    store = SubscriptionStore.create(tmp_path / "frames", SCHEMA)
+    rows = [(1, "price = 5"), (2, "price = 6"), (3, "pricee = 7")]
+    frame = spark.createDataFrame(rows, "subscription_id long, where string")
+    assert store.upsert(frame, on_invalid="skip")["subscription_id"].to_pylist() == [3]
+    assert store.remove(frame.where("subscription_id <> 1")) == 1
+    assert store.subscriptions().to_pylist() == [{"subscription_id": 1, "where": "price = 5"}]

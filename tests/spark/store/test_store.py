@@ -25,9 +25,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import caddis
 from caddis import Matcher, SubscriptionStore
 from caddis.errors import IndexFolderError, InvalidSubscriptions, SubscriptionTableError
+from caddis.spark.base import folders
 from caddis.spark.base.folders import KEPT_VERSIONS
 from caddis.spark.store.segments import StoreReader
 from caddis.spark.store.store import MERGE_RATIO
+from tests.runs import times
 
 SPAWN = multiprocessing.get_context("spawn")
 SCHEMA = pa.schema([("city", pa.string()), ("price", pa.int32()), ("tags", pa.list_(pa.string()))])
@@ -176,12 +178,12 @@ TestStoreAgainstDict.settings = settings(max_examples=12, stateful_step_count=20
 
 def test_a_store_that_grows_one_by_one_has_logarithmically_many_segments(store: SubscriptionStore):
     most = 0
-    for number in range(1, 151):
+    for number in range(1, 76):
         store.upsert(table({number: WHERES[number % len(WHERES)]}))
         most = max(most, segments(store))
         assert segments(store) <= most_segments(number)
     assert most > 1, "every change compiled everything anew"
-    assert len(store) == 150
+    assert len(store) == 75
 
 
 # ----------------------------------------------------------------------- adding and removing
@@ -414,9 +416,63 @@ def test_a_reader_that_is_overtaken_while_it_loads_turns_to_the_next_version(
     assert current_pairs(store) == compiled_pairs({"ann": f"price = {KEPT_VERSIONS}"})
 
 
+def test_a_change_opens_each_segment_once_and_never_the_one_that_it_writes(
+    store: SubscriptionStore, monkeypatch: pytest.MonkeyPatch
+):
+    store.upsert(table({f"s{n}": WHERES[n % len(WHERES)] for n in range(50)}))
+    (old,) = (store.path / "segments").iterdir()
+    opened: list[str] = []
+    memory_map = pa.memory_map
+
+    def noted(path: str) -> pa.MemoryMappedFile:
+        opened.append(Path(path).parent.name)
+        return memory_map(path)
+
+    monkeypatch.setattr(pa, "memory_map", noted)
+    store.upsert(table({"ann": "price = 10"}))
+    assert opened == [old.name]
+
+
+def test_a_change_that_is_merged_at_once_writes_one_segment(store: SubscriptionStore):
+    store.upsert(table({"ann": "price = 10"}))
+    store.upsert(table({"bo": "price = 20"}))
+    assert sorted(one.name for one in (store.path / "segments").iterdir()) == [
+        "00000001",
+        "00000002",
+    ]
+    assert segments(store) == 1
+    assert current_pairs(store) == {(0, "ann"), (1, "bo")}
+
+
+def test_ids_to_remove_may_be_a_table(store: SubscriptionStore):
+    store.upsert(table({"ann": "price = 10", "bo": "price = 20"}))
+    assert store.remove(table({"ann": "whatever", "nobody": ""})) == 1
+    assert as_dict(store.subscriptions()) == {"bo": "price = 20"}
+
+
+def test_an_unknown_way_with_invalid_ones_is_refused(store: SubscriptionStore):
+    how: Any = "report"
+    with pytest.raises(SubscriptionTableError, match="on_invalid is 'raise' or 'skip'"):
+        store.upsert(table({"ann": "price = 10"}), on_invalid=how)
+
+
+def test_a_store_logs_its_versions_and_what_it_skips(
+    store: SubscriptionStore, caplog: pytest.LogCaptureFixture
+):
+    with caplog.at_level("INFO", logger="caddis"):
+        store.upsert(table({"ann": "price = 10", "bo": "pricee = 1"}), on_invalid="skip")
+        store.reader()
+    logged = [(record.levelname, record.message) for record in caplog.records]
+    assert logged == [
+        ("INFO", f"{store.path}: version 00000002 published"),
+        ("WARNING", f"{store.path}: 1 invalid subscriptions skipped"),
+        ("INFO", f"{store.path}: version 00000002 loaded"),
+    ]
+
+
 # -------------------------------------------------------------------------- writers that meet
 
-ROUNDS = 100
+ROUNDS = times(40, 200)
 NUMBERED = pa.record_batch({"price": pa.array(range(ROUNDS + 1), pa.int32())})
 
 
@@ -445,10 +501,13 @@ def test_a_reader_in_another_process_sees_every_change_whole(store: Subscription
     assert len(looks) > 5, "reader and writer did not run at the same time"
 
 
+CHANGES = times(12, 60)
+
+
 def write(path: Path, name: str) -> None:
-    """Thirty additions, each with a replacement; every third is removed again."""
+    """Additions, each with a replacement; every third is removed again."""
     store = SubscriptionStore.open(path)
-    for n in range(30):
+    for n in range(CHANGES):
         store.upsert(table({f"{name}{n}": "price = 10", f"{name}-last": f"price = {n}"}))
         if n % 3 == 0:
             assert store.remove([f"{name}{n}"]) == 1
@@ -457,8 +516,8 @@ def write(path: Path, name: str) -> None:
 def test_writers_in_two_processes_lose_nothing(store: SubscriptionStore):
     with ProcessPoolExecutor(2, mp_context=SPAWN) as pool:
         list(pool.map(write, [store.path] * 2, ["a", "b"]))
-    kept = {f"{name}{n}": "price = 10" for name in "ab" for n in range(30) if n % 3}
-    expected = kept | {f"{name}-last": "price = 29" for name in "ab"}
+    kept = {f"{name}{n}": "price = 10" for name in "ab" for n in range(CHANGES) if n % 3}
+    expected = kept | {f"{name}-last": f"price = {CHANGES - 1}" for name in "ab"}
     assert as_dict(store.subscriptions()) == expected
     assert current_pairs(store) == compiled_pairs(expected)
 
@@ -497,18 +556,24 @@ OLD = {f"s{n}": WHERES[n % len(WHERES)] for n in range(10)}
 CHANGE = {"s3": "price = 40", "new": "price = 10"}
 
 
+FEW_VERSIONS = 4
+
+
 def full_store(path: Path) -> SubscriptionStore:
-    """Twelve subscriptions in several segments, with as many versions as are kept."""
+    """Eleven subscriptions in several segments, with as many versions as are kept."""
     store = SubscriptionStore.create(path, SCHEMA)
     store.upsert(table(OLD))
-    for n in range(KEPT_VERSIONS):
+    for n in range(FEW_VERSIONS):
         store.upsert(table({"s": f"price = {n}"}))
     return store
 
 
-def test_a_writer_that_is_killed_at_any_step_leaves_a_sound_store(tmp_path: Path):
+def test_a_writer_that_is_killed_at_any_step_leaves_a_sound_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(folders, "KEPT_VERSIONS", FEW_VERSIONS)  # or most of the time is copying
     full_store(tmp_path / "full")
-    before = OLD | {"s": f"price = {KEPT_VERSIONS - 1}"}
+    before = OLD | {"s": f"price = {FEW_VERSIONS - 1}"}
     with killed_at(0) as steps:
         shutil.copytree(tmp_path / "full", tmp_path / "untouched")
         steps.clear()
