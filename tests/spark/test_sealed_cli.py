@@ -12,10 +12,17 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
 from caddis.cli.app import app
-from caddis.cli.sealed.demo import EVENTS, MATCHES, SUBSCRIPTIONS, SealedDemo, run_demo
-from caddis.cli.sealed.demo_parties import Town
-from caddis.cli.sealed.demo_summary import ATTACKS, BrokerTold, Stolen, with_attacks
-from caddis.cli.sealed.matching import MatchOrder, match_sealed
+from caddis.cli.sealed.command import DemoOptions, MatchOptions
+from caddis.cli.sealed.demo import (
+    EVENTS,
+    MATCHES,
+    SUBSCRIPTIONS,
+    BrokerSummary,
+    Stolen,
+    run_demo,
+)
+from caddis.cli.sealed.matching import match_sealed
+from caddis.cli.sealed.town import ATTACKS, Town, with_attacks
 from caddis.cli.shell.running import Job
 
 PAGE = Path(__file__).parents[2] / "docs" / "confidential.md"
@@ -43,9 +50,9 @@ def page(
     blocks = re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     printed = []
     for line in "".join(blocks).splitlines():
-        said = caddis(*shlex.split(line)[1:])
-        assert said.exit_code == 0, (line, said.output)
-        printed.append(said.stdout)
+        result = caddis(*shlex.split(line)[1:])
+        assert result.exit_code == 0, (line, result.output)
+        printed.append(result.stdout)
     return printed
 
 
@@ -53,41 +60,48 @@ def test_the_commands_of_the_page_give_what_plain_matching_finds(caddis, page):
     rows = Path("mine.csv").read_text().splitlines()
     kept = [line.replace('"', "").split(",")[:2] for line in rows[1:]]
     assert sorted(map(tuple, kept)) == [("1", "1"), ("1", "3"), ("2", "2")]
-    said = next(text for text in page if "encrypted tests" in text)
-    assert re.search(r"sealed events +3\b", said)
-    assert re.search(r"refused +0\b", said)
+    matched = next(text for text in page if "encrypted tests" in text)
+    assert re.search(r"sealed events +3\b", matched)
+    assert re.search(r"refused +0\b", matched)
     secrets = json.loads(Path("authority.json").read_text())["content"]
     assert secrets["signing"] not in "".join(page)
 
     pq.write_table(with_attacks(pq.read_table("sealed.parquet")), "sealed.parquet")
-    wishes = Path("sealed-wishes.csv")
-    wishes.write_text("subscription_id,where\n4,sealed:AAAA\n")
-    again = ["sealed", "match", "sealed.parquet", "--subscriptions", str(wishes), "--json"]
+    sealed = Path("ann-sealed.csv")
+    sealed.write_text("subscription_id,where\n4,sealed:AAAA\n")
+    again = ["sealed", "match", "sealed.parquet", "--subscriptions", str(sealed), "--json"]
     refused = caddis(*again, "--out", "none")
     assert "subscription 4: this is no sealed subscription" in refused.stderr
-    wishes.write_text(wishes.read_text() + "4,sealed:BBBB\n")
-    told = json.loads(caddis(*again, "--out", "none", "--on-invalid", "report").stdout)
-    assert told["refused"] == dict.fromkeys(ATTACKS, 1)
-    assert (told["events"], told["invalid"], told["matches"]) == (7, 2, 0)
+    sealed.write_text(sealed.read_text() + "4,sealed:BBBB\n")
+    summary = json.loads(caddis(*again, "--out", "none", "--on-invalid", "skip").stdout)
+    assert summary["refused"] == dict.fromkeys(ATTACKS, 1)
+    assert (summary["events"], summary["invalid"], summary["matches"]) == (7, 2, 0)
     invalid = [json.loads(line) for line in Path("none/_invalid.jsonl").read_text().splitlines()]
     assert [one["error"] for one in invalid if "more than once" in one["error"]]
     reasons = [json.loads(line) for line in Path("none/_refused.jsonl").read_text().splitlines()]
     assert {one["error"] for one in reasons} == set(ATTACKS)
 
 
-def here(town: Town, master: str) -> BrokerTold:
+def here(town: Town, master: str) -> BrokerSummary:
     """A broker in this process."""
-    files = town.broker / EVENTS, town.broker / SUBSCRIPTIONS, town.broker / MATCHES
-    found = match_sealed(MatchOrder(*files, town.directory, master=master), Job(quiet=True))
-    return BrokerTold.of(found.as_json())
+    options = MatchOptions(
+        events=town.broker / EVENTS,
+        subscriptions=town.broker / SUBSCRIPTIONS,
+        out=town.broker / MATCHES,
+        directory=town.directory,
+        master=master,
+    )
+    return BrokerSummary.of(match_sealed(options, Job(quiet=True)).as_json())
 
 
 @pytest.mark.parametrize("scheme", ["aspe", "tokens"])
 def test_what_the_demo_s_subscribers_keep_equals_plain_matching(spark, tmp_path, scheme):
-    demo = SealedDemo(tmp_path / "town", 300, 400, scheme, 1, "local[2]")
-    told = run_demo(demo, Job(quiet=True), here)
-    assert told.equal
-    assert told.broker.refused == dict.fromkeys(ATTACKS, 1)
-    assert told.stolen == Stolen("dee", opened=150, locked=150 + 1), "one of them came twice"
-    assert sum(one.kept for one in told.received) > 0
-    assert told.broker.tests * 10 < told.broker.pairs
+    options = DemoOptions(
+        folder=tmp_path / "town", events=300, subscriptions=400, scheme=scheme, master="local[2]"
+    )
+    summary = run_demo(options, Job(quiet=True), here)
+    assert summary.equal
+    assert summary.broker.refused == dict.fromkeys(ATTACKS, 1)
+    assert summary.stolen == Stolen("dee", opened=150, locked=150 + 1), "one of them came twice"
+    assert sum(one.kept for one in summary.receipts) > 0
+    assert summary.broker.tests * 10 < summary.broker.pairs

@@ -1,72 +1,33 @@
-"""`caddis sealed`: a broker matches events and subscriptions that it cannot read."""
+"""`caddis sealed`: a broker matches events and subscriptions that it cannot read.
+
+Every verb is spelled once: its options are a frozen dataclass that Typer fills, and its work is a
+function of that object in another module, which is imported only when the verb runs.
+"""
 
 from __future__ import annotations
 
-import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.sealed.options import (
-    DIRECTORY,
-    HERE,
-    Believed,
-    Compressed,
-    DirectoryFile,
-    Epoch,
-    Epochs,
-    Format,
-    FoundMatches,
-    IndexDir,
-    KeyFolder,
-    OnInvalid,
-    OpenedFile,
-    OutFile,
-    OutFolder,
-    OutFormat,
-    Party,
-    PlainEvents,
-    PlainSubscriptions,
-    SealedEvents,
-    SealedSubscriptions,
-    SeenFile,
-    Stream,
-    Wishes,
+from caddis.cli.shell import (
+    AsJson,
+    DemoFolder,
+    EventKey,
+    EventsFormat,
+    Master,
+    Overwrite,
+    fills,
+    run,
 )
-from caddis.cli.shell import AsJson, DemoFolder, EventKey, Job, Master, Overwrite, Result, run
+from caddis.files import FileFormat
 
-NAME = "sealed"
-EVENTS_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis sealed events offers.csv --as pat --out sealed.parquet
-"""
-SUBSCRIPTIONS_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis sealed subscriptions wishes.csv --as ann --out sealed-wishes.csv
-"""
-MATCH_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis sealed match events/ --subscriptions wishes/ --out found
-"""
-OPEN_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis sealed open events/ --matches found --wishes w.csv --as ann --out a
-"""
-DEMO_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis sealed demo
-
-  caddis sealed demo --events 5000 --subscriptions 5000 --scheme tokens
-"""
+KEYS = "Keys"
 
 app = typer.Typer(
-    name=NAME,
+    name="sealed",
     no_args_is_help=True,
     rich_markup_mode="rich",
     help="""Match what the broker cannot read.
@@ -78,206 +39,341 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def sealed() -> None:
-    """Keep the verbs below `sealed`."""
+def _examples(*lines: str) -> str:
+    return "\n[bold]Examples[/bold]\n\n" + "\n\n".join(f"  caddis sealed {line}" for line in lines)
 
 
-@app.command(name="events", epilog=EVENTS_EXAMPLES)
-def events(
-    path: PlainEvents,
-    name: Party,
-    out: OutFile,
-    keys: KeyFolder = HERE,
-    authority: Believed = None,
-    stream: Stream = None,
-    epoch: Epoch = None,
-    format_: Format = None,
-    event_key: EventKey = "event_id",
-    compressed: Compressed = False,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
-) -> None:
+SealedEvents = Annotated[
+    Path,
+    typer.Argument(
+        metavar="EVENTS", help="A file of sealed events, or a folder of them.", show_default=False
+    ),
+]
+SealedFile = Annotated[
+    Path,
+    typer.Option("--out", metavar="FILE", help="The new file to write.", show_default=False),
+]
+DirectoryFile = Annotated[
+    Path,
+    typer.Option(
+        "--directory",
+        metavar="FILE",
+        help="The file of publishers' public keys and of the streams' epochs that caddis keys "
+        "directory writes and the authority signs. It holds no secret.",
+        rich_help_panel=KEYS,
+    ),
+]
+OnInvalid = Annotated[
+    Literal["raise", "skip"],
+    typer.Option(
+        metavar="WHAT",
+        help="What to do with subscriptions that cannot be used: raise an error, or skip them and "
+        "list them.",
+    ),
+]
+DIRECTORY = Path("directory.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedOptions:
+    """The options of every verb but the demo."""
+
+    trusted: Annotated[
+        str | None,
+        typer.Option(
+            "--trust",
+            metavar="FINGERPRINT",
+            help="The only authority to trust: keys and directories that another one signed are "
+            "refused. \\[default: whoever signed them; the summary names it]",
+            rich_help_panel=KEYS,
+            show_default=False,
+        ),
+    ] = None
+    overwrite: Overwrite = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartyOptions(SealedOptions):
+    """The options of the verbs that need a party's keys."""
+
+    name: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="Whose keys to use: those in NAME.identity.json and NAME.keys.json.",
+            rich_help_panel=KEYS,
+            show_default=False,
+        ),
+    ]
+    keys: Annotated[
+        Path,
+        typer.Option(
+            "--keys",
+            metavar="FOLDER",
+            help="The folder that holds these two files.",
+            rich_help_panel=KEYS,
+        ),
+    ] = Path()
+    stream: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The name of the stream. \\[default: the only one that the keys are for]",
+            show_default=False,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealEventsOptions(PartyOptions):
+    """The options of `caddis sealed events`."""
+
+    events: Annotated[
+        Path,
+        typer.Argument(
+            metavar="EVENTS",
+            help="A file of events, or a folder of such files: Parquet, JSON lines or CSV.",
+            show_default=False,
+        ),
+    ]
+    out: SealedFile
+    epoch: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="The epoch to seal in. \\[default: the newest one that there is a key for]",
+            show_default=False,
+        ),
+    ] = None
+    format: EventsFormat = None
+    event_key: EventKey = "event_id"
+    compressed: Annotated[
+        bool, typer.Option("--compressed", help="Compress the Bloom filters; brokers unpack them.")
+    ] = False
+
+
+@app.command(name="events", epilog=_examples("events offers.csv --as pat --out sealed.parquet"))
+@fills(SealEventsOptions)
+def events(options: SealEventsOptions) -> None:
     """Seal events, as a publisher.
 
-    Reads the columns that the stream has, and writes a Parquet file of sealed
-    events: what brokers compare, a payload that only the stream's
-    subscribers can open, and a signature. Spark is not started.
+    Reads the stream's columns, and writes a Parquet file of sealed events:
+    what brokers compare, a payload that only the stream's subscribers can
+    open, and a signature. Spark is not started.
     """
+    from caddis.cli.sealed.sealing import seal_events
 
-    def work(job: Job) -> Result:
-        from caddis.cli.sealed.publishing import EventOrder, seal_events
-
-        order = EventOrder(
-            path,
-            name,
-            out,
-            keys,
-            stream,
-            epoch,
-            format_,
-            event_key,
-            compressed,
-            overwrite,
-            authority,
-        )
-        return seal_events(order, job)
-
-    run(work, as_json=as_json)
+    run(lambda job: seal_events(options, job), as_json=options.as_json)
 
 
-@app.command(name="subscriptions", epilog=SUBSCRIPTIONS_EXAMPLES)
-def subscriptions(
-    path: PlainSubscriptions,
-    name: Party,
-    out: OutFile,
-    keys: KeyFolder = HERE,
-    authority: Believed = None,
-    stream: Stream = None,
-    epochs: Epochs = None,
-    on_invalid: OnInvalid = "raise",
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealSubscriptionsOptions(PartyOptions):
+    """The options of `caddis sealed subscriptions`."""
+
+    subscriptions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SUBSCRIPTIONS",
+            help="A file with the columns subscription_id and where: Parquet, JSON lines or CSV.",
+            show_default=False,
+        ),
+    ]
+    out: SealedFile
+    epochs: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--epoch",
+            min=1,
+            metavar="N",
+            help="An epoch whose events are wanted; may be given several times. "
+            "\\[default: the newest two that there are keys for]",
+            show_default=False,
+        ),
+    ] = None
+    on_invalid: OnInvalid = "raise"
+
+
+@app.command(
+    name="subscriptions",
+    epilog=_examples("subscriptions ann.csv --as ann --out ann-sealed.csv"),
+)
+@fills(SealSubscriptionsOptions)
+def subscriptions(options: SealSubscriptionsOptions) -> None:
     """Seal subscriptions, as a subscriber.
 
     Writes the same ids with sealed WHERE clauses: Parquet, JSON lines or CSV,
-    as --out is named. Keep the plain ones; they are needed to check what
-    brokers found. After a rotation they have to be sealed anew.
+    as the name of --out tells. Keep the plain ones: they decide in the end
+    which events you wanted. Seal them anew after every rotation.
     """
+    from caddis.cli.sealed.sealing import seal_subscriptions
 
-    def work(job: Job) -> Result:
-        from caddis.cli.sealed.subscribing import SubscriptionOrder, seal_subscriptions
-
-        wanted = tuple(epochs or ())
-        order = SubscriptionOrder(
-            path, name, out, keys, stream, wanted, on_invalid, overwrite, authority
-        )
-        return seal_subscriptions(order, job)
-
-    run(work, as_json=as_json)
+    run(lambda job: seal_subscriptions(options, job), as_json=options.as_json)
 
 
-@app.command(name="match", epilog=MATCH_EXAMPLES)
-def match(
-    events: SealedEvents,
-    subscriptions: SealedSubscriptions,
-    out: OutFolder,
-    directory: DirectoryFile = DIRECTORY,
-    authority: Believed = None,
-    out_format: OutFormat = None,
-    on_invalid: OnInvalid = "raise",
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
-    master: Master = "local[*]",
-    index_dir: IndexDir = None,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchOptions(SealedOptions):
+    """The options of `caddis sealed match`."""
+
+    events: SealedEvents
+    subscriptions: Annotated[
+        Path,
+        typer.Option(
+            metavar="PATH",
+            help="A file of sealed subscriptions, or a folder of them.",
+            show_default=False,
+        ),
+    ]
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", help="A new folder for the matches.", show_default=False),
+    ]
+    directory: DirectoryFile = DIRECTORY
+    out_format: Annotated[
+        FileFormat | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="The format of the matches: parquet, jsonl or csv. \\[default: as the name of "
+            "--out tells, or parquet]",
+            show_default=False,
+        ),
+    ] = None
+    on_invalid: OnInvalid = "raise"
+    master: Master = "local[*]"
+    index_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where to keep the compiled subscriptions; on a cluster, a folder that all "
+            "machines see.",
+            rich_help_panel="Spark",
+        ),
+    ] = None
+
+
+@app.command(
+    name="match", epilog=_examples("match events/ --subscriptions subscriptions/ --out matches")
+)
+@fills(MatchOptions)
+def match(options: MatchOptions) -> None:
     """Match sealed events, as a broker without any key.
 
-    Writes rows (event_id, subscription_id): all true matches, and maybe some
-    more that subscribers will drop. Events that are not genuine or not of an
-    accepted epoch are refused, each with its reason, and the others go on. So
-    are those that come twice in one task of Spark; one that comes again in
-    another task, only [bold]caddis sealed open[/bold] notices.
+    Writes rows (event_id, subscription_id): all true matches, and perhaps some
+    more, which subscribers drop. Events that are not genuine or not of an
+    accepted epoch are refused, each with its reason; the others go on. An
+    event that comes twice within one Spark task is refused, too; only
+    [bold]caddis sealed open[/bold] notices one that comes again in another task.
     """
+    from caddis.cli.sealed.matching import match_sealed
 
-    def work(job: Job) -> Result:
-        from caddis.cli.sealed.matching import MatchOrder, match_sealed
-
-        order = MatchOrder(
-            events,
-            subscriptions,
-            out,
-            directory,
-            out_format,
-            on_invalid,
-            overwrite,
-            master,
-            index_dir,
-            authority,
-        )
-        return match_sealed(order, job)
-
-    run(work, as_json=as_json)
+    run(lambda job: match_sealed(options, job), as_json=options.as_json)
 
 
-@app.command(name="open", epilog=OPEN_EXAMPLES)
-def open_(
-    events: SealedEvents,
-    wishes: Wishes,
-    name: Party,
-    out: OpenedFile,
-    matches: FoundMatches = None,
-    keys: KeyFolder = HERE,
-    directory: DirectoryFile = DIRECTORY,
-    authority: Believed = None,
-    seen: SeenFile = None,
-    stream: Stream = None,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenOptions(PartyOptions):
+    """The options of `caddis sealed open`."""
+
+    events: SealedEvents
+    subscriptions: Annotated[
+        Path,
+        typer.Option(
+            metavar="PATH",
+            help="Your own plain subscriptions: subscription_id and where.",
+            show_default=False,
+        ),
+    ]
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="A new file for the opened events: Parquet, JSON lines or CSV, as its name tells.",
+            show_default=False,
+        ),
+    ]
+    matches: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="The matches that a broker wrote: event_id and subscription_id. \\[default: open "
+            "and check all events]",
+            show_default=False,
+        ),
+    ] = None
+    directory: DirectoryFile = DIRECTORY
+    seen: Annotated[
+        Path | None,
+        typer.Option(
+            "--seen",
+            metavar="FILE",
+            help="Remembers which events were opened, so that the next run refuses them as "
+            "replayed. Created if it does not exist.",
+            rich_help_panel=KEYS,
+            show_default=False,
+        ),
+    ] = None
+
+
+@app.command(
+    name="open",
+    epilog=_examples("open events/ --subscriptions ann.csv --as ann --out mine.csv"),
+)
+@fills(OpenOptions)
+def open_(options: OpenOptions) -> None:
     """Open what matched, as a subscriber.
 
-    Checks who published it and that it was not changed, opens it, and keeps
-    what the plain subscriptions want: exactly what plain matching finds. Writes
-    a row for each event and subscription, with the event's columns. Spark
-    is not started.
+    Checks who published each event and that nobody changed it, opens it, and
+    keeps what the plain subscriptions want: exactly what plain matching finds.
+    Writes a row for each event and subscription, with the event's columns.
+    Spark is not started.
     """
+    from caddis.cli.sealed.opening import open_events
 
-    def work(job: Job) -> Result:
-        from caddis.cli.sealed.opening import OpenOrder, open_events
-
-        order = OpenOrder(
-            events,
-            wishes,
-            name,
-            out,
-            matches,
-            keys,
-            directory,
-            stream,
-            overwrite,
-            authority,
-            seen,
-        )
-        return open_events(order, job)
-
-    run(work, as_json=as_json)
+    run(lambda job: open_events(options, job), as_json=options.as_json)
 
 
-@app.command(name="demo", epilog=DEMO_EXAMPLES)
-def demo(
-    folder: DemoFolder = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions:
+    """The options of `caddis sealed demo`."""
+
+    folder: DemoFolder = None
     events: Annotated[
         int, typer.Option(min=8, metavar="N", help="How many offers are published.")
-    ] = 2_000,
+    ] = 2_000
     subscriptions: Annotated[
         int, typer.Option(min=4, metavar="N", help="How many subscriptions there are in all.")
-    ] = 2_000,
+    ] = 2_000
     scheme: Annotated[
         Literal["aspe", "tokens"],
         typer.Option(metavar="SCHEME", help="How equality is tested: aspe or tokens."),
-    ] = "aspe",
+    ] = "aspe"
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Another seed, other offers and wishes.")
-    ] = 1,
-    master: Master = "local[*]",
-    as_json: AsJson = False,
-) -> None:
-    """Show the whole way on a marketplace that is made here.
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Another seed makes up other offers and subscriptions."
+        ),
+    ] = 1
+    master: Master = "local[*]"
+    as_json: AsJson = False
+
+
+@app.command(
+    name="demo",
+    epilog=_examples("demo", "demo --events 5000 --subscriptions 5000 --scheme tokens"),
+)
+@fills(DemoOptions)
+def demo(options: DemoOptions) -> None:
+    """Show sealed matching from end to end on a made-up marketplace.
 
     An authority, two publishers, four subscribers of whom one is revoked, and
     a broker in a process of its own that has no key; some events are
-    tampered with or replayed. Tells who received what, what was refused and
-    why, and how it compares with matching the plain offers.
+    tampered with or replayed. Shows who received what, what was refused and
+    why, and how that compares with matching the plain offers.
     """
+    from caddis.cli.sealed.demo import run_demo
 
-    def work(job: Job) -> Result:
-        from caddis.cli.sealed.demo import SealedDemo, run_demo
-
-        made = folder or Path(tempfile.mkdtemp(prefix="caddis-sealed-"))
-        return run_demo(SealedDemo(made, events, subscriptions, scheme, seed, master), job)
-
-    if not as_json:
-        typer.echo(f"A marketplace under seal: {events:,} offers, {subscriptions:,} wishes.\n")
-    run(work, as_json=as_json)
+    if not options.as_json:
+        counts = f"{options.events:,} offers, {options.subscriptions:,} subscriptions"
+        typer.echo(f"A marketplace under seal: {counts}.\n")
+    run(lambda job: run_demo(options, job), as_json=options.as_json)

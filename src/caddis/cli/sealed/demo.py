@@ -1,8 +1,8 @@
-"""What `caddis sealed demo` does: a marketplace under seal, from the keys to what is opened.
+"""`caddis sealed demo`: a marketplace under seal, from the keys to what is opened.
 
-Everybody works with their own files alone, as they would on machines of their own, and by the same
-code as the commands. The broker is a process that is started in its folder, in which there is no
-key. Attacks are put among the events on their way to it.
+Everybody works with their own files alone, as they would on machines of their own, and runs the
+same code as the other verbs. The broker is a process that is started in its folder, in which there
+is no key. Attacks are put among the events on their way to it.
 """
 
 from __future__ import annotations
@@ -10,70 +10,123 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from rich.console import Console
+from rich.text import Text
 
-from caddis.cli.sealed.demo_parties import (
+from caddis.cli.sealed.command import (
+    DemoOptions,
+    OpenOptions,
+    SealEventsOptions,
+    SealSubscriptionsOptions,
+)
+from caddis.cli.sealed.files import reason_of
+from caddis.cli.sealed.opening import open_events
+from caddis.cli.sealed.sealing import seal_events, seal_subscriptions
+from caddis.cli.sealed.town import (
+    ATTACKS,
     PUBLISHERS,
     REVOKED,
-    SCHEMA,
-    STREAM,
     SUBSCRIBERS,
-    Plain,
     Town,
     change,
-    make_up,
     settle,
+    with_attacks,
 )
-from caddis.cli.sealed.demo_summary import BrokerTold, DemoSummary, Received, Stolen, with_attacks
-from caddis.cli.sealed.opening import OpenOrder, open_events
-from caddis.cli.sealed.publishing import EventOrder, seal_events
-from caddis.cli.sealed.subscribing import SubscriptionOrder, seal_subscriptions
-from caddis.cli.shell import Job, require_java
+from caddis.cli.shell import Job, require_java, short, show_rows, show_titled, text_table
 from caddis.errors import CaddisError, SealedError
+from caddis.files import write_table
+from caddis.lab.workloads import MARKETPLACE_SCHEMA, marketplace_events, marketplace_subscriptions
 from caddis.matching import Matcher
-from caddis.sealed import Scheme
+from caddis.sealed import Scheme, StreamDesign
+
+STREAM = "offers"
+SCHEMA = MARKETPLACE_SCHEMA.remove(MARKETPLACE_SCHEMA.get_field_index("event_id"))
+VALUES = 11
+"""An offer has six columns with one value each, and at most four tags; its id is none of them."""
 
 EVENTS, SUBSCRIPTIONS, MATCHES = "events", "subscriptions", "matches"
 BROKER = [sys.executable, "-c", "from caddis.cli import main; main()", "sealed", "match"]
 
-FIRST_EPOCH_ONLY = (1,)
 
-Broker = Callable[[Town, str], BrokerTold]
-"""Matches what lies in the broker's folder on this master of Spark."""
+@dataclass(frozen=True, slots=True)
+class BrokerSummary:
+    """What the broker's process printed about its work."""
+
+    events: int
+    refused: dict[str, int]
+    subscriptions: int
+    matches: int
+    pairs: int
+    inspected: int
+    tests: int
+    products: int
+    matching_seconds: float
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any]) -> BrokerSummary:
+        """The same from the JSON object that `caddis sealed match --json` prints."""
+        return cls(**{one.name: summary[one.name] for one in fields(cls)})
+
+
+Broker = Callable[[Town, str], BrokerSummary]
+"""Matches what lies in the broker's folder, on this master of Spark."""
 
 
 @dataclass(frozen=True, slots=True)
-class SealedDemo:
-    """What to make up, and where."""
+class Receipt:
+    """What a subscriber was sent by the broker, kept after its own check, and should have."""
 
-    folder: Path
-    offers: int
-    wishes: int
-    scheme: Scheme
-    seed: int
-    master: str
+    subscriber: str
+    subscriptions: int
+    sent: int
+    kept: int
+    plain: int
+    equal: bool
+    """Whether it kept exactly what plain matching finds, match by match."""
 
 
-def run_demo(demo: SealedDemo, job: Job, broker: Broker | None = None) -> DemoSummary:
-    """Play it through, and hold the outcome against plain matching.
+@dataclass(frozen=True, slots=True)
+class Stolen:
+    """What a revoked subscriber could open of all sealed events, and what stayed locked."""
 
-    broker: what matches in the broker's folder; a process of its own, unless it is given.
+    subscriber: str
+    opened: int
+    locked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Offers by epoch, and subscriptions by subscriber."""
+
+    offers: dict[int, pa.Table]
+    subscriptions: dict[str, pa.Table]
+
+
+def run_demo(options: DemoOptions, job: Job, broker: Broker | None = None) -> DemoSummary:
+    """Play it through, and compare the outcome with plain matching.
+
+    broker: what matches in the broker's folder; by default, a process of its own.
     """
     began = time.monotonic()
-    if demo.folder.exists() and any(demo.folder.iterdir()):
-        raise SealedError(f"{demo.folder} is not empty; name a new folder with --dir")
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="caddis-sealed-"))
+    if folder.exists() and any(folder.iterdir()):
+        raise SealedError(f"{folder} is not empty; name a new folder with --dir")
     require_java()
-    town, quiet = Town(demo.folder), Job(quiet=True)
-    with job.screen.step("Handing out keys, making up offers and wishes") as step:
-        settle(town, demo.scheme)
-        plain = make_up(town, demo.offers, demo.wishes, demo.seed)
-        step.done = "Keys handed out, offers and wishes made up"
+    town, quiet = Town(folder), Job(quiet=True)
+    with job.screen.step("Handing out keys, making up offers and subscriptions") as step:
+        settle(town, design_of(options.scheme))
+        plain = make_up(town, options.events, options.subscriptions, options.seed)
+        step.done = "Keys handed out, offers and subscriptions made up"
     with job.screen.step("Sealing in two epochs; in between one is revoked") as step:
         _publish(town, 1, quiet)
         change(town, lambda authority: authority.revoke(REVOKED, STREAM, "subscriber"))
@@ -81,43 +134,70 @@ def run_demo(demo: SealedDemo, job: Job, broker: Broker | None = None) -> DemoSu
         _subscribe(town, quiet)
         step.done = f"Everything sealed; {REVOKED} was revoked before the second epoch"
     with job.screen.step("The broker matches on Spark, in a process without keys") as step:
-        told = (broker or broker_process)(town, demo.master)
-        step.done = f"{told.events:,} sealed events matched by a process without keys"
+        summary = (broker or broker_process)(town, options.master)
+        step.done = f"{summary.events:,} sealed events matched by a process without keys"
     with job.screen.step("Subscribers open what matched") as step:
-        received = tuple(_received(town, plain, quiet))
+        receipts = tuple(_receipts(town, plain, quiet))
         stolen = _stolen(town, quiet)
         step.done = "Opened, checked, and compared with plain matching"
     seconds = time.monotonic() - began
-    return DemoSummary(demo.folder, demo.scheme, received, told, stolen, seconds)
+    return DemoSummary(folder, options.scheme, receipts, summary, stolen, seconds)
+
+
+def design_of(scheme: Scheme) -> StreamDesign:
+    """How offers are sealed."""
+    return StreamDesign.of(STREAM, SCHEMA, values=VALUES, scheme=scheme)
+
+
+def make_up(town: Town, offers: int, subscriptions: int, seed: int) -> Plain:
+    """Make up offers and subscriptions, and write them into the files of their owners."""
+    events = marketplace_events(offers, seed)
+    first = -(-offers // 2)
+    by_epoch = {1: events.slice(0, first), 2: events.slice(first)}
+    for epoch, table in by_epoch.items():
+        for place, name in enumerate(PUBLISHERS):
+            rows = np.arange(place, len(table), len(PUBLISHERS))
+            write_table(table.take(pa.array(rows)), town.offers(name, epoch))
+    texts = marketplace_subscriptions(subscriptions, seed)["where"]
+    by_subscriber = {}
+    for place, name in enumerate(SUBSCRIBERS):
+        wheres = texts.take(pa.array(np.arange(place, subscriptions, len(SUBSCRIBERS))))
+        ids = [f"{name}-{number:05d}" for number in range(len(wheres))]
+        by_subscriber[name] = pa.table({"subscription_id": ids, "where": wheres})
+        write_table(by_subscriber[name], town.subscriptions(name))
+    return Plain(by_epoch, by_subscriber)
 
 
 def _publish(town: Town, epoch: int, job: Job) -> None:
     """Both publishers seal their offers of an epoch; the last ones are attacked on their way."""
     for name in PUBLISHERS:
         out = town.broker / EVENTS / f"{name}-{epoch}.parquet"
-        seal_events(EventOrder(town.offers(name, epoch), name, out, town.home(name)), job)
+        plain, keys = town.offers(name, epoch), town.home(name)
+        seal_events(SealEventsOptions(events=plain, name=name, out=out, keys=keys), job)
     if epoch > 1:
         pq.write_table(with_attacks(pq.read_table(out)), out)
 
 
 def _subscribe(town: Town, job: Job) -> None:
-    """Everybody seals what they want, for all epochs that they have keys of."""
+    """Every subscriber seals its subscriptions, for all epochs that it has keys for."""
     for name in SUBSCRIBERS:
         out = town.broker / SUBSCRIPTIONS / f"{name}.parquet"
-        seal_subscriptions(SubscriptionOrder(town.wishes(name), name, out, town.home(name)), job)
+        plain, keys = town.subscriptions(name), town.home(name)
+        options = SealSubscriptionsOptions(subscriptions=plain, name=name, out=out, keys=keys)
+        seal_subscriptions(options, job)
 
 
-def broker_process(town: Town, master: str) -> BrokerTold:
-    """Run the broker in its folder, in a process of its own; what it tells."""
+def broker_process(town: Town, master: str) -> BrokerSummary:
+    """Run the broker in its folder, in a process of its own."""
     names = ["--subscriptions", SUBSCRIPTIONS, "--directory", town.directory.name, "--out", MATCHES]
     command = [*BROKER, EVENTS, *names, "--master", master, "--json"]
     done = subprocess.run(command, cwd=town.broker, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CaddisError(f"the broker failed: {done.stderr.strip().removeprefix('caddis: ')}")
-    return BrokerTold.of(json.loads(done.stdout))
+    return BrokerSummary.of(json.loads(done.stdout))
 
 
-def _received(town: Town, plain: Plain, job: Job) -> Iterator[Received]:
+def _receipts(town: Town, plain: Plain, job: Job) -> Iterator[Receipt]:
     """What each subscriber was sent and kept, next to what plain matching gives it."""
     owners = pq.read_table(town.broker / MATCHES)["subscription_id"].to_pylist()
     for name in SUBSCRIBERS:
@@ -125,38 +205,116 @@ def _received(town: Town, plain: Plain, job: Job) -> Iterator[Received]:
         open_events(_opening(town, name, out, town.broker / MATCHES), job)
         opened = pq.read_table(out, columns=["event_id", "subscription_id"])
         kept = set(zip(*opened.to_pydict().values(), strict=True))
-        epochs = FIRST_EPOCH_ONLY if name == REVOKED else tuple(plain.offers)
-        wanted = plain_matches(
-            plain.wishes[name], pa.concat_tables([plain.offers[epoch] for epoch in epochs])
-        )
+        mine = plain.subscriptions[name]
+        epochs = (1,) if name == REVOKED else tuple(plain.offers)
+        offers = pa.concat_tables([plain.offers[epoch] for epoch in epochs])
+        wanted = plain_matches(mine, offers)
         sent = sum(owner.startswith(f"{name}-") for owner in owners)
-        yield Received(name, len(plain.wishes[name]), sent, len(kept), len(wanted), kept == wanted)
+        yield Receipt(name, len(mine), sent, len(kept), len(wanted), kept == wanted)
 
 
-def plain_matches(wishes: pa.Table, offers: pa.Table) -> set[tuple[int, str]]:
-    """What the plain matcher finds: ids of offers and of wishes."""
-    matcher = Matcher.compile(wishes, SCHEMA)
+def plain_matches(subscriptions: pa.Table, offers: pa.Table) -> set[tuple[int, str]]:
+    """What the plain matcher finds: pairs of event_id and subscription_id."""
+    matcher = Matcher.compile(subscriptions, SCHEMA)
     [batch] = offers.combine_chunks().to_batches()
-    found = matcher.match(batch)
-    events = batch.column("event_id").take(pa.array(found.rows)).to_pylist()
-    owners = matcher.subscription_ids.take(pa.array(found.links)).to_pylist()
+    matches = matcher.match(batch)
+    events = batch.column("event_id").take(pa.array(matches.rows)).to_pylist()
+    owners = matcher.subscription_ids.take(pa.array(matches.links)).to_pylist()
     return set(zip(events, owners, strict=True))
 
 
 def _stolen(town: Town, job: Job) -> Stolen:
-    """What the one who was revoked can do with all sealed events in its hands."""
+    """Let the revoked subscriber try to open every sealed event that there is."""
     out = town.home(REVOKED) / "stolen.parquet"
-    found = open_events(_opening(town, REVOKED, out, None), job)
-    return Stolen(REVOKED, found.opened, found.refused.get("NotEntitled", 0))
+    opened = open_events(_opening(town, REVOKED, out, None), job)
+    return Stolen(REVOKED, opened.opened, opened.refused.get("NotEntitled", 0))
 
 
-def _opening(town: Town, name: str, out: Path, matches: Path | None) -> OpenOrder:
-    return OpenOrder(
+def _opening(town: Town, name: str, out: Path, matches: Path | None) -> OpenOptions:
+    return OpenOptions(
         events=town.broker / EVENTS,
-        wishes=town.wishes(name),
+        subscriptions=town.subscriptions(name),
         name=name,
         directory=town.directory,
         out=out,
         matches=matches,
         keys=town.home(name),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSummary:
+    """Who received what, what was refused, and what it took."""
+
+    folder: Path
+    scheme: str
+    receipts: tuple[Receipt, ...]
+    broker: BrokerSummary
+    stolen: Stolen
+    seconds: float
+
+    @property
+    def equal(self) -> bool:
+        """Whether everybody has exactly what plain matching would have given them."""
+        return all(one.equal for one in self.receipts)
+
+    def as_json(self) -> dict[str, object]:
+        """The same for a machine."""
+        return {**asdict(self), "equal": self.equal, "seconds": round(self.seconds, 3)}
+
+    def show(self, console: Console) -> None:
+        """Tables for all three questions, and what the revoked subscriber can still read."""
+        self._show_receipts(console)
+        self._show_refused(console)
+        self._show_work(console)
+        stolen = self.stolen
+        console.print(
+            Text(
+                f"\nWith every sealed event in its hands, {stolen.subscriber} can open the "
+                f"{stolen.opened:,} of the epoch in\nwhich it was entitled, and none of the "
+                f"{stolen.locked:,} after it was revoked."
+            )
+        )
+        console.print(Text(f"The files of all parties are in {self.folder}."), soft_wrap=True)
+
+    def _show_receipts(self, console: Console) -> None:
+        names = ("subscriber", "subscriptions", "sent by the broker", "kept", "plain matching")
+        table = text_table(*names, "equal", texts=(0, 5))
+        for one in self.receipts:
+            numbers = (one.subscriptions, one.sent, one.kept, one.plain)
+            table.add_row(
+                one.subscriber, *(f"{number:,}" for number in numbers), "yes" if one.equal else "NO"
+            )
+        show_titled("Who received what", table, console)
+        console.print(
+            Text(
+                "The broker sends too much where only the subscriber can tell: LIKE, NOT, IS NULL.",
+                style="dim",
+            )
+        )
+
+    def _show_refused(self, console: Console) -> None:
+        table = text_table("attack", "refused", "as", texts=(0, 2))
+        for kind, attack in ATTACKS.items():
+            table.add_row(attack, f"{self.broker.refused.get(kind, 0):,}", reason_of(kind))
+        for kind, number in self.broker.refused.items():
+            if kind not in ATTACKS:
+                table.add_row("", f"{number:,}", reason_of(kind))
+        show_titled("What the broker refused", table, console)
+
+    def _show_work(self, console: Console) -> None:
+        broker = self.broker
+        share = broker.pairs / max(1, broker.tests)
+        each = short(broker.tests / max(1, broker.events))
+        rows = [
+            ("sealed events", f"{broker.events:,}", f"scheme {self.scheme}"),
+            ("sealed subscriptions", f"{broker.subscriptions:,}", ""),
+            ("pairs", f"{broker.pairs:,}", "of an event and a subscription"),
+            (
+                "encrypted tests",
+                f"{broker.tests:,}",
+                f"{each} an event; one for {share:,.0f} pairs",
+            ),
+            ("matches", f"{broker.matches:,}", "which subscribers then check for themselves"),
+        ]
+        show_rows(console, rows)

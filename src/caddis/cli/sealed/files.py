@@ -1,142 +1,132 @@
-"""Files of sealed and of opened events: read in batches, written whole or not at all."""
+"""What the verbs of `caddis sealed` read: sealed events, a broker's matches, a party's keys."""
 
 from __future__ import annotations
 
-import base64
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from caddis.errors import CaddisError, EventError
-from caddis.files import FileFormat, data_files, existing, named_format
+from caddis.errors import AccessError, EventError, KeyFileError
+from caddis.files import data_files, existing, format_of, named_format, read_columns
+from caddis.sealed.keys import KeyRing, Role
 
 ROWS_AT_A_TIME = 8_192
+"""Sealed events that are read and opened together."""
 
 REASONS = {
     "TruncatedEvent": "cut short or damaged",
     "UnknownPublisher": "publisher not allowed",
-    "WrongEpoch": "not of this epoch",
+    "WrongEpoch": "not of an accepted epoch",
     "TamperedEvent": "changed on its way",
-    "ReplayedEvent": "here before",
+    "ReplayedEvent": "seen before",
     "NotEntitled": "no key for it",
 }
 
 
-def reason(kind: str) -> str:
-    """Why events are refused, by the name of the error."""
+def refusal_rows(refused: dict[str, int]) -> list[tuple[str, str, str]]:
+    """A summary's row for every reason to refuse events.
+
+    refused: how many events were refused, by the name of the error.
+    """
+    return [(f"  {reason_of(kind)}", f"{number:,}", "") for kind, number in refused.items()]
+
+
+def reason_of(kind: str) -> str:
+    """Why events are refused, in words.
+
+    kind: the name of the error that they are refused with.
+    """
     return REASONS.get(kind, kind)
 
 
-def check_free(out: Path, *, overwrite: bool) -> None:
-    """Raise unless a file can be written there, or replaced as the user wished."""
-    if out.is_dir():
-        raise CaddisError(f"{out} is a folder; --out names a file")
-    if out.exists() and not overwrite:
-        raise CaddisError(
-            f"{out} exists already; choose another --out, or replace it with --overwrite"
-        )
-
-
-def check_named(out: Path) -> FileFormat:
-    """The format that a file's name tells."""
-    format_ = named_format(out)
-    if format_ is None:
-        raise CaddisError(
-            f"{out}: the name does not tell the format; end it in .parquet, .jsonl or .csv"
-        )
-    return format_
-
-
-@contextmanager
-def new_file(out: Path) -> Iterator[Path]:
-    """A hidden file beside, which takes the name when everything is in it."""
-    out.absolute().parent.mkdir(parents=True, exist_ok=True)
-    staging = out.absolute().parent / f".{out.name}.writing-{os.getpid()}"
-    try:
-        yield staging
-        staging.replace(out)
-    finally:
-        staging.unlink(missing_ok=True)
-
-
-def write_table(table: pa.Table, out: Path) -> None:
-    """As the name tells: Parquet, JSON lines or CSV."""
-    format_ = check_named(out)
-    with new_file(out) as staging:
-        if format_ == "parquet":
-            pq.write_table(table, staging, compression="zstd")
-        elif format_ == "csv":
-            _write_csv(table, staging)
-        else:
-            _write_json_lines(table, staging)
-
-
-def check_parquet_named(out: Path) -> None:
-    """Raise unless sealed events can be found again under this name."""
-    if named_format(out) != "parquet":
-        raise CaddisError(f"{out}: sealed events are Parquet files; end it in .parquet")
-
-
 def sealed_event_files(path: Path) -> list[Path]:
-    """The Parquet file, or all in a folder."""
+    """The Parquet file, or all Parquet files in a folder."""
     files = data_files(existing(path, EventError))
     if not files:
         raise EventError(f"{path} is empty; there are no sealed events in it")
     other = next((file for file in files if named_format(file) != "parquet"), None)
     if other is not None:
-        raise EventError(f"{other}: sealed events are Parquet files, named so")
+        raise EventError(f"{other}: sealed events are Parquet files, and end in .parquet")
     return files
 
 
 def check_id_types(files: list[Path]) -> None:
-    """Raise if events are named by numbers in some files and by texts in others."""
-    named: dict[str, Path] = {}
+    """Raise if events have numbers for ids in some files and texts in others."""
+    first: dict[str, Path] = {}
     for file in files:
-        try:
+        with _naming(file):
             schema = pq.read_schema(file)
-        except pa.ArrowException as error:
-            raise EventError(f"{file} cannot be read: {str(error).partition(chr(10))[0]}") from None
         if "event_id" in schema.names:
             whole = pa.types.is_integer(schema.field("event_id").type)
-            named.setdefault("numbers" if whole else "texts", file)
-    if len(named) > 1:
-        places = " and ".join(f"{kind} in {file}" for kind, file in named.items())
+            first.setdefault("numbers" if whole else "texts", file)
+    if len(first) > 1:
+        places = " and ".join(f"{kind} in {file}" for kind, file in first.items())
         raise EventError(f"ids of events are {places}; match these files in two runs")
 
 
 def sealed_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """The sealed events of a Parquet file, or of all in a folder; of an empty file, no rows."""
+    """The sealed events of a file or folder; an empty file gives a batch without rows."""
     for file in sealed_event_files(path):
-        try:
-            with pq.ParquetFile(file) as source:
-                if not source.metadata.num_rows:
-                    yield pa.RecordBatch.from_pylist([], schema=source.schema_arrow)
-                yield from source.iter_batches(batch_size=ROWS_AT_A_TIME)
-        except pa.ArrowException as error:
-            raise EventError(f"{file} cannot be read: {str(error).partition(chr(10))[0]}") from None
+        with _naming(file), pq.ParquetFile(file) as source:
+            if not source.metadata.num_rows:
+                yield pa.RecordBatch.from_pylist([], schema=source.schema_arrow)
+            yield from source.iter_batches(batch_size=ROWS_AT_A_TIME)
 
 
-def _write_csv(table: pa.Table, file: Path) -> None:
-    from pyarrow import csv
-
-    nested = next((field.name for field in table.schema if pa.types.is_nested(field.type)), None)
-    if nested is not None:
-        raise CaddisError(f"a CSV file cannot hold the column {nested!r}; end --out in .parquet")
-    csv.write_csv(table, file)
-
-
-def _write_json_lines(table: pa.Table, file: Path) -> None:
-    import json
-
-    with file.open("w", encoding="utf-8") as lines:
-        for row in table.to_pylist():
-            lines.write(json.dumps(row, ensure_ascii=False, default=_in_json) + "\n")
+@contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """Name the file that Arrow cannot read."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise EventError(f"{file} cannot be read: {str(error).partition(chr(10))[0]}") from None
 
 
-def _in_json(value: object) -> str:
-    """What JSON has no type for, as Spark writes it: bytes as base64."""
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+def matched_events(matches: Path, subscriptions: pa.Table) -> pa.Array:
+    """The ids of the events that a broker found for some of these subscriptions.
+
+    All ids are compared as texts: a broker that saw only the ids '7' and '8' writes numbers, while
+    a subscriber whose other id is '007' has texts.
+    """
+    files = [file for file in data_files(existing(matches, EventError)) if file.stat().st_size]
+    if not files:
+        return pa.array([], pa.string())
+    format_ = format_of(matches, EventError, option=None)
+    found = read_columns(files, format_, ("event_id", "subscription_id"), EventError)
+    events, owners = (column.cast(pa.string()) for column in found.columns)
+    mine = pc.is_in(owners, subscriptions["subscription_id"].cast(pa.string()))
+    return events.filter(mine).unique()
+
+
+def read_ring(folder: Path, name: str, trusted: str | None) -> KeyRing:
+    """The keys of a party, from the files that `caddis keys` wrote for it.
+
+    trusted: the fingerprint of the only authority to trust; None for whoever signed the keys.
+    """
+    identity, issued = folder / f"{name}.identity.json", folder / f"{name}.keys.json"
+    for file, verb in ((identity, "identity"), (issued, "issue")):
+        if not file.exists():
+            raise KeyFileError(
+                f"{file}: there is no such file; caddis keys {verb} {name} writes it, and --keys "
+                "names its folder"
+            )
+    return KeyRing.read(identity, issued, trusted)
+
+
+def one_stream(ring: KeyRing, role: Role, named: str | None) -> str:
+    """The stream that is named, or else the only one that the party has keys for."""
+    streams = [stream for stream in ring.streams if ring.epochs(stream, role)]
+    if named is not None or len(streams) == 1:
+        return named or streams[0]
+    if not streams:
+        raise AccessError(
+            f"{ring.name!r} is no {role} of any stream; ask the authority for a grant"
+        )
+    raise AccessError(
+        f"{ring.name!r} has keys for several streams; choose one with --stream: "
+        f"{', '.join(streams)}"
+    )

@@ -1,19 +1,24 @@
-"""`caddis sealed match`: a broker's work on files of sealed events and subscriptions, on Spark."""
+"""`caddis sealed match`: a broker matches files of sealed events and subscriptions on Spark.
+
+It needs no key, only the directory that the authority signed. Matches are written into a hidden
+folder that takes its name when everything is there; `_refused.jsonl` and `_invalid.jsonl` beside
+them list the events and subscriptions that could not be used.
+"""
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 
-from caddis.cli.sealed.files import check_id_types, reason, sealed_event_files
+from caddis.cli.sealed.command import MatchOptions
+from caddis.cli.sealed.files import check_id_types, refusal_rows, sealed_event_files
 from caddis.cli.shell import Job, count, rate, require_java, short, show_rows, start_spark
 from caddis.errors import SubscriptionTableError
 from caddis.files import (
@@ -27,6 +32,7 @@ from caddis.files import (
     read_subscriptions,
     staging_folder,
     write_invalid,
+    write_lines,
 )
 from caddis.sealed.keys import Directory
 
@@ -40,66 +46,39 @@ REPEATED = "its subscription_id occurs more than once; the first one is used"
 NO_ID = "its subscription_id is null"
 
 
-@dataclass(frozen=True, slots=True)
-class MatchOrder:
-    """The options as they were given."""
-
-    events: Path
-    subscriptions: Path
-    out: Path
-    directory: Path = Path("directory.json")
-    out_format: FileFormat | None = None
-    on_invalid: Literal["raise", "report"] = "raise"
-    overwrite: bool = False
-    master: str = "local[*]"
-    index_dir: Path | None = None
-    authority: str | None = None
-
-    @property
-    def matches_format(self) -> FileFormat:
-        """As asked for, else as the name tells, else Parquet."""
-        return self.out_format or named_format(self.out) or "parquet"
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SealedMatchSummary:
-    """What a broker found, and what that took."""
+    """What a broker matched, and what that took."""
 
+    authority: str
     events: int
     refused: dict[str, int]
+    """How many events were refused, by the name of the error."""
     subscriptions: int
     invalid: int
     matches: int
     inspected: int
+    """Pairs of event and clause whose Bloom filters were compared."""
     tests: int
+    """Pairs that passed, each of which took an encrypted test."""
     products: int
+    """Scalar products that the tests took."""
     out: Path
     format: FileFormat
     matching_seconds: float
     seconds: float
-    authority: str
 
     @property
     def pairs(self) -> int:
-        """Of admitted events and usable subscriptions."""
+        """Pairs of an admitted event and a usable subscription."""
         return (self.events - sum(self.refused.values())) * (self.subscriptions - self.invalid)
 
     def as_json(self) -> dict[str, object]:
         """The same for a machine."""
         return {
-            "authority": self.authority,
-            "events": self.events,
-            "refused": self.refused,
-            "subscriptions": self.subscriptions,
-            "invalid": self.invalid,
-            "matches": self.matches,
+            **asdict(self),
             "pairs": self.pairs,
-            "inspected": self.inspected,
-            "tests": self.tests,
-            "products": self.products,
             "tests_per_event": round(self.tests / max(1, self.events), 3),
-            "out": self.out,
-            "format": self.format,
             "files": file_count(self.out),
             "matching_seconds": round(self.matching_seconds, 3),
             "seconds": round(self.seconds, 3),
@@ -117,7 +96,7 @@ class SealedMatchSummary:
         rows = [
             ("sealed events", f"{self.events:,}", f"by authority {self.authority}"),
             ("refused", f"{refused:,}", f"listed in {self.out / REFUSED}" if refused else ""),
-            *((f"  {reason(kind)}", f"{some:,}", "") for kind, some in self.refused.items()),
+            *refusal_rows(self.refused),
             ("subscriptions", f"{self.subscriptions:,}", invalid),
             ("matches", f"{self.matches:,}", files),
             ("encrypted tests", short(self.tests / max(1, self.events)), tests),
@@ -126,40 +105,44 @@ class SealedMatchSummary:
         show_rows(console, rows)
 
 
-def match_sealed(order: MatchOrder, job: Job) -> SealedMatchSummary:
-    """Match all sealed events that are there."""
+def match_sealed(options: MatchOptions, job: Job) -> SealedMatchSummary:
+    """Match all sealed events of a file or folder."""
     began = time.monotonic()
-    check_free(order.out, overwrite=order.overwrite)
-    check_id_types(sealed_event_files(order.events))
-    existing(order.subscriptions, SubscriptionTableError)
-    directory = Directory.read(order.directory, order.authority)
+    check_free(options.out, overwrite=options.overwrite)
+    check_id_types(sealed_event_files(options.events))
+    existing(options.subscriptions, SubscriptionTableError)
+    directory = Directory.read(options.directory, options.trusted)
     require_java()
     with job.screen.step("Reading the sealed subscriptions") as step:
-        subscriptions = read_subscriptions(order.subscriptions)
+        subscriptions = read_subscriptions(options.subscriptions)
         step.done = f"{count(len(subscriptions), 'sealed subscription')} read"
-    staging = job.resources.enter_context(staging_folder(order.out))
-    found = _matched(order, directory, subscriptions, staging, job)
-    publish(staging, order.out)
-    report = found.report
+    staging = job.resources.enter_context(staging_folder(options.out))
+    outcome = _match(options, directory, subscriptions, staging, job)
+    publish(staging, options.out)
+    report = outcome.report
     return SealedMatchSummary(
+        authority=directory.fingerprint,
         events=report.events,
         refused=dict(sorted(report.refusals.items())),
         subscriptions=len(subscriptions),
-        invalid=found.invalid,
-        matches=found.matches,
+        invalid=outcome.invalid,
+        matches=outcome.matches,
         inspected=report.inspected,
         tests=report.tests,
         products=report.products,
-        out=order.out,
-        format=order.matches_format,
-        matching_seconds=found.seconds,
+        out=options.out,
+        format=_format(options),
+        matching_seconds=outcome.seconds,
         seconds=time.monotonic() - began,
-        authority=directory.fingerprint,
     )
 
 
+def _format(options: MatchOptions) -> FileFormat:
+    return options.out_format or named_format(options.out) or "parquet"
+
+
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Outcome:
     """What lies in the staging folder, and how it came there."""
 
     matches: int
@@ -168,34 +151,33 @@ class _Found:
     report: Report
 
 
-def _matched(
-    order: MatchOrder, directory: Directory, subscriptions: pa.Table, staging: Path, job: Job
-) -> _Found:
-    """Match into the staging folder, and list beside the matches what was refused."""
-    spark = start_spark(order.master, "UTC", job)
+def _match(
+    options: MatchOptions, directory: Directory, subscriptions: pa.Table, staging: Path, job: Job
+) -> _Outcome:
+    """Match into the staging folder, and list there what could not be used."""
+    spark = start_spark(options.master, "UTC", job)
     from caddis.spark import Report
     from caddis.spark.base import RowCount, spark_failures, watching_tasks, write_matches
 
     counted, report = RowCount(), Report()
     with spark_failures():
-        matches, invalid = _compiled(order, directory, subscriptions, spark, report, job)
+        matches, invalid = _compiled(options, directory, subscriptions, spark, report, job)
         with (
             job.screen.step("Matching what is sealed") as step,
             watching_tasks(spark, step.show_tasks),
         ):
-            write_matches(counted.of(matches), staging, order.matches_format)
+            write_matches(counted.of(matches), staging, _format(options))
             step.done = f"{report.events:,} sealed events matched"
             seconds = step.seconds
     if invalid:
         write_invalid(staging, invalid)
     if report.refusals:
-        lines = map(json.dumps, report.refused.to_pylist())
-        (staging / REFUSED).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return _Found(counted.rows, len(invalid), seconds, report)
+        write_lines(staging / REFUSED, report.refused.to_pylist())
+    return _Outcome(counted.rows, len(invalid), seconds, report)
 
 
 def _compiled(
-    order: MatchOrder,
+    options: MatchOptions,
     directory: Directory,
     subscriptions: pa.Table,
     spark: SparkSession,
@@ -206,28 +188,28 @@ def _compiled(
     from caddis.spark import match_sealed
     from caddis.spark.base import read_events
 
-    events = read_events(spark, order.events, "parquet")
-    settings: dict[str, Any] = {
-        "publishers": directory,
-        "report": report,
-        "index_dir": order.index_dir,
-    }
+    skipping = options.on_invalid == "skip"
+    usable, invalid = each_id_once(subscriptions) if skipping else (subscriptions, [])
     with job.screen.step("Compiling the sealed subscriptions") as step:
-        step.done = "Sealed subscriptions compiled"
-        if order.on_invalid == "raise":
-            return match_sealed(events, subscriptions, **settings), []
-        usable, invalid = each_id_once(subscriptions)
-        found = match_sealed(events, usable, on_invalid="skip", **settings)
-        rows = report.invalid.to_pylist()
-        invalid += [(row["subscription_id"], row["error"]) for row in rows]
-        step.done = f"Sealed subscriptions compiled, {len(invalid):,} of them invalid"
-    return found, invalid
+        matches = match_sealed(
+            read_events(spark, options.events, "parquet"),
+            usable,
+            publishers=directory,
+            on_invalid=options.on_invalid,
+            index_dir=options.index_dir,
+            report=report,
+        )
+        invalid += [(row["subscription_id"], row["error"]) for row in report.invalid.to_pylist()]
+        skipped = f", {len(invalid):,} of them invalid" if invalid else ""
+        step.done = f"Sealed subscriptions compiled{skipped}"
+    return matches, invalid
 
 
 def each_id_once(subscriptions: pa.Table) -> tuple[pa.Table, list[tuple[object, str]]]:
-    """The first subscription of each id; the others, and those without an id, and why not.
+    """The first subscription of each id; and the ids of the others, with the reason.
 
-    Subscribers choose their ids by themselves, so one of them must not stop those of all others.
+    Subscribers choose their ids by themselves, so one who repeats another's id or has none must
+    not stop all others.
     """
     ids = subscriptions["subscription_id"].combine_chunks()
     rows = pa.table({"id": ids, "row": np.arange(len(ids))})

@@ -1,7 +1,7 @@
-"""`caddis sealed open`: a subscriber opens what a broker found, and keeps what it had asked for.
+"""`caddis sealed open`: a subscriber opens what a broker found, and keeps what it asked for.
 
-A row of what is written is an event and one of the subscriptions that want it: exactly the rows
-that plain matching would have given, whatever the broker added.
+A row of the output is an event and one of the subscriptions that want it: exactly the rows that
+plain matching would have given, whatever the broker added.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -18,48 +18,43 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 
-from caddis.cli.sealed.files import check_free, check_named, reason, sealed_batches, write_table
-from caddis.cli.sealed.found import found_events
-from caddis.cli.sealed.keys import one_stream, read_ring
+from caddis.cli.sealed.command import OpenOptions
+from caddis.cli.sealed.files import (
+    matched_events,
+    one_stream,
+    read_ring,
+    refusal_rows,
+    sealed_batches,
+)
 from caddis.cli.shell import Job, count, show_rows
 from caddis.errors import EventError, SubscriptionTableError
-from caddis.files import existing, read_subscriptions
+from caddis.files import (
+    check_free_file,
+    existing,
+    format_to_write,
+    read_subscriptions,
+    write_table,
+)
 from caddis.language import is_text
 from caddis.sealed import Inbox, Received
 from caddis.sealed.events import ReplayMemory
 from caddis.sealed.keys import Directory, locked
 
 EVENT_ID = "event_id"
-LOOKED_AT, WANTED, ELSEWHERE = "looked at", "wanted", "of other streams"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenOrder:
-    """The options as they were given."""
-
-    events: Path
-    wishes: Path
-    name: str
-    out: Path
-    matches: Path | None = None
-    keys: Path = Path()
-    directory: Path = Path("directory.json")
-    stream: str | None = None
-    overwrite: bool = False
-    authority: str | None = None
-    seen: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedSummary:
     """What reached a subscriber, and what it kept."""
 
     subscriber: str
+    authority: str
     stream: str
     sealed: int
-    """Events that were looked at: all, or those that a broker found for the subscriber."""
+    """Events of the stream: all, or those that a broker found for the subscriber."""
     opened: int
     refused: dict[str, int]
+    """How many events were refused, by the name of the error."""
     events: int
     """Events that some subscription wants."""
     kept: int
@@ -68,23 +63,10 @@ class OpenedSummary:
     """Events of other streams, which were left alone."""
     out: Path
     seconds: float
-    authority: str
 
     def as_json(self) -> dict[str, object]:
         """The same for a machine."""
-        return {
-            "subscriber": self.subscriber,
-            "authority": self.authority,
-            "stream": self.stream,
-            "sealed": self.sealed,
-            "opened": self.opened,
-            "refused": self.refused,
-            "events": self.events,
-            "kept": self.kept,
-            "other_streams": self.other_streams,
-            "out": self.out,
-            "seconds": round(self.seconds, 3),
-        }
+        return {**asdict(self), "seconds": round(self.seconds, 3)}
 
     def show(self, console: Console) -> None:
         """The closing summary."""
@@ -92,7 +74,7 @@ class OpenedSummary:
             ("sealed events", f"{self.sealed:,}", f"for {self.subscriber}, stream {self.stream}"),
             ("keys", "", f"of authority {self.authority}"),
             ("refused", f"{sum(self.refused.values()):,}", ""),
-            *((f"  {reason(kind)}", f"{some:,}", "") for kind, some in self.refused.items()),
+            *refusal_rows(self.refused),
             ("opened", f"{self.opened:,}", f"{self.opened - self.events:,} of them not wanted"),
             ("wanted", f"{self.events:,}", f"{count(self.kept, 'match', 'matches')} in {self.out}"),
         ]
@@ -105,68 +87,56 @@ class OpenedSummary:
 class _Desk:
     """Where a subscriber opens events: its keys and plain subscriptions, ready to use.
 
-    found: ids, as texts, of the events that a broker found for it; None for all.
+    matched: ids, as texts, of the events that a broker found for it; None for all.
     """
 
     subscriber: str
     authority: str
     stream: str
     inbox: Inbox
-    found: pa.Array | None
+    matched: pa.Array | None
 
 
-def open_events(order: OpenOrder, job: Job) -> OpenedSummary:
-    """Open, check and write all that is wanted."""
+@dataclass(slots=True)
+class _Tally:
+    """How many events there were so far, named as in the summary."""
+
+    sealed: int = 0
+    events: int = 0
+    other_streams: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+def open_events(options: OpenOptions, job: Job) -> OpenedSummary:
+    """Open and check all events, and write those that are wanted."""
     began = time.monotonic()
-    check_free(order.out, overwrite=order.overwrite)
-    check_named(order.out)
-    with _kept_memory(order.seen) as memory:
-        desk = _desk(order, memory)
-        table, tally = _written(order, desk, job)
-    sealed, events, elsewhere = (tally.pop(name, 0) for name in (LOOKED_AT, WANTED, ELSEWHERE))
+    check_free_file(options.out, overwrite=options.overwrite)
+    format_to_write(options.out)
+    with _kept_memory(options.seen) as memory:
+        desk = _desk(options, memory)
+        table, tally = _written(options, desk, job)
     return OpenedSummary(
         subscriber=desk.subscriber,
-        stream=desk.stream,
-        sealed=sealed,
-        opened=sealed - tally.total(),
-        refused=dict(sorted(tally.items())),
-        events=events,
-        kept=len(table),
-        other_streams=elsewhere,
-        out=order.out,
-        seconds=time.monotonic() - began,
         authority=desk.authority,
+        stream=desk.stream,
+        sealed=tally.sealed,
+        opened=tally.sealed - tally.refused.total(),
+        refused=dict(sorted(tally.refused.items())),
+        events=tally.events,
+        kept=len(table),
+        other_streams=tally.other_streams,
+        out=options.out,
+        seconds=time.monotonic() - began,
     )
-
-
-def _written(order: OpenOrder, desk: _Desk, job: Job) -> tuple[pa.Table, Counter[str]]:
-    """What is wanted of all events, in its file; how many there were, and were refused and why."""
-    tally, kept = Counter[str](), []
-    with job.screen.step("Opening the events") as step:
-        for batch in sealed_batches(order.events):
-            of_stream = _of_stream(batch, desk.stream)
-            arrived = _found_for_me(of_stream, desk.found)
-            received = desk.inbox.receive(arrived)
-            tally.update(type(one.error).__name__ for one in received.refused)
-            tally[LOOKED_AT] += arrived.num_rows
-            tally[ELSEWHERE] += batch.num_rows - of_stream.num_rows
-            tally[WANTED] += len(np.unique(received.rows))
-            kept.append(_wanted(arrived, received, desk.stream))
-            step.update(f"{tally[LOOKED_AT]:,} events")
-        if not tally[LOOKED_AT] and desk.found:
-            raise EventError(
-                f"none of the {count(len(desk.found), 'event')} that {order.matches} names is in "
-                f"{order.events}"
-            )
-        table = _together(kept)
-        write_table(table, order.out)
-        step.done = f"{count(tally[LOOKED_AT], 'sealed event')} looked at"
-    return table, tally
 
 
 @contextmanager
 def _kept_memory(seen: Path | None) -> Iterator[ReplayMemory]:
-    """What was opened before. It is written after what is opened now, so that nothing is lost."""
+    """The memory of what was opened before.
+
+    It is saved after the opened events are written: a kill between the two lets the same events be
+    opened once more, and loses none.
+    """
     if seen is None:
         yield ReplayMemory()
         return
@@ -176,22 +146,47 @@ def _kept_memory(seen: Path | None) -> Iterator[ReplayMemory]:
         memory.write(seen)
 
 
-def _desk(order: OpenOrder, memory: ReplayMemory) -> _Desk:
-    """All that is asked for, read and checked."""
-    existing(order.events, EventError)
-    wishes = read_subscriptions(existing(order.wishes, SubscriptionTableError))
-    ring = read_ring(order.keys, order.name, order.authority)
-    stream = one_stream(ring, "subscriber", order.stream)
-    directory = Directory.read(order.directory, order.authority)
-    streams = pa.array([stream] * len(wishes), pa.string())
-    inbox = Inbox(ring, directory, wishes.append_column("stream", streams), memory=memory)
-    found = None if order.matches is None else found_events(order.matches, wishes)
-    return _Desk(ring.name, ring.fingerprint, stream, inbox, found)
+def _desk(options: OpenOptions, memory: ReplayMemory) -> _Desk:
+    """Read and check everything but the events."""
+    existing(options.events, EventError)
+    plain = read_subscriptions(existing(options.subscriptions, SubscriptionTableError))
+    ring = read_ring(options.keys, options.name, options.trusted)
+    stream = one_stream(ring, "subscriber", options.stream)
+    directory = Directory.read(options.directory, options.trusted)
+    streams = pa.array([stream] * len(plain), pa.string())
+    inbox = Inbox(ring, directory, plain.append_column("stream", streams), memory=memory)
+    matched = None if options.matches is None else matched_events(options.matches, plain)
+    return _Desk(ring.name, ring.fingerprint, stream, inbox, matched)
+
+
+def _written(options: OpenOptions, desk: _Desk, job: Job) -> tuple[pa.Table, _Tally]:
+    """Write what is wanted into its file, and count."""
+    tally, kept = _Tally(), []
+    with job.screen.step("Opening the events") as step:
+        for batch in sealed_batches(options.events):
+            of_stream = _of_stream(batch, desk.stream)
+            arrived = _matched(of_stream, desk.matched)
+            received = desk.inbox.receive(arrived)
+            tally.refused.update(type(one.error).__name__ for one in received.refused)
+            tally.sealed += arrived.num_rows
+            tally.other_streams += batch.num_rows - of_stream.num_rows
+            tally.events += len(np.unique(received.rows))
+            kept.append(_wanted(arrived, received, desk.stream))
+            step.update(f"{tally.sealed:,} events")
+        if not tally.sealed and desk.matched:
+            raise EventError(
+                f"none of the {count(len(desk.matched), 'event')} that {options.matches} names is "
+                f"in {options.events}"
+            )
+        table = _joined(kept)
+        write_table(table, options.out)
+        step.done = f"{count(tally.sealed, 'sealed event')} checked"
+    return table, tally
 
 
 def _of_stream(batch: pa.RecordBatch, stream: str) -> pa.RecordBatch:
-    """The sealed events of a stream, and those without any, which will be refused."""
-    if not {"stream", "event_id"} <= set(batch.schema.names):
+    """The sealed events of a stream, and those without any stream, which will be refused."""
+    if not {"stream", EVENT_ID} <= set(batch.schema.names):
         raise EventError(f"these events are not sealed; they have {', '.join(batch.schema.names)}")
     streams = batch.column("stream")
     if not is_text(streams.type):
@@ -199,12 +194,12 @@ def _of_stream(batch: pa.RecordBatch, stream: str) -> pa.RecordBatch:
     return batch.filter(pc.fill_null(pc.equal(streams, stream), True))
 
 
-def _found_for_me(batch: pa.RecordBatch, found: pa.Array | None) -> pa.RecordBatch:
-    """Those that a broker found for the subscriber, and those without an id, as above."""
-    if found is None:
+def _matched(batch: pa.RecordBatch, matched: pa.Array | None) -> pa.RecordBatch:
+    """The events that a broker found, and those without an id, which will be refused."""
+    if matched is None:
         return batch
-    ids = batch.column("event_id")
-    return batch.filter(pc.or_(pc.is_null(ids), pc.is_in(ids.cast(pa.string()), found)))
+    ids = batch.column(EVENT_ID)
+    return batch.filter(pc.or_(pc.is_null(ids), pc.is_in(ids.cast(pa.string()), matched)))
 
 
 def _wanted(arrived: pa.RecordBatch, received: Received, stream: str) -> pa.Table | None:
@@ -215,23 +210,23 @@ def _wanted(arrived: pa.RecordBatch, received: Received, stream: str) -> pa.Tabl
     places = pa.array(np.searchsorted(rows, received.rows))
     columns = {
         "subscription_id": received.subscription_ids,
-        "event_id": arrived.column("event_id").take(pa.array(received.rows)),
+        EVENT_ID: arrived.column(EVENT_ID).take(pa.array(received.rows)),
     }
     plain = events.take(places)
     more = {name: plain.column(name) for name in plain.schema.names if name not in columns}
     return pa.table({**columns, **more})
 
 
-def _together(kept: list[pa.Table | None]) -> pa.Table:
-    """All that was kept; of events of which none could be opened, no columns are known.
+def _joined(kept: list[pa.Table | None]) -> pa.Table:
+    """All rows that were kept; only the ids' columns are known if nothing could be opened.
 
-    Publishers name their events by numbers or by texts; if some do this and some that, all ids
-    are texts.
+    Some publishers number their events and others give them texts for ids; where both occur, all
+    ids are texts.
     """
     tables = [table for table in kept if table is not None]
     if not tables:
         return pa.table(
-            {"subscription_id": pa.array([], pa.string()), "event_id": pa.array([], pa.string())}
+            {"subscription_id": pa.array([], pa.string()), EVENT_ID: pa.array([], pa.string())}
         )
     types = [table.schema.field(EVENT_ID).type for table in tables]
     type_ = pa.int64() if all(map(pa.types.is_integer, types)) else pa.string()
