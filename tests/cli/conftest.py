@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from caddis.cli.app import app
+from tests.cli.commands import call
 
 OFFERS = [
     {"event_id": 1, "city": "Galway", "price": 150},
@@ -21,9 +21,6 @@ WISHES = [
 
 @pytest.fixture
 def caddis() -> Callable[..., Result]:
-    def call(*arguments: object) -> Result:
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
     return call
 
 
