@@ -103,7 +103,7 @@ def test_a_folder_covers_as_the_policy_that_it_was_made_with(tmp_path: Path):
         for policy in (first, later):
             folder.prepare(SCHEMA, "event_id", "UTC", policy)
             covering.append(folder.covering)
-        assert [file.name for file in folder.root.iterdir()] == ["overlay.json"]
+        assert [file.name for file in folder.root.glob("[!.]*")] == ["overlay.json"]
     assert covering == [False, False, True, True]
 
 

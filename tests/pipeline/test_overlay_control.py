@@ -13,6 +13,7 @@ import pytest
 from caddis.errors import OverlayError
 from caddis.language import Clause, Vocabulary, parse_all
 from caddis.overlay.messages import Advertise, Leave, Neighbour, Subscribe, Subscriber, Unsubscribe
+from caddis.spark.overlay.batch_broker import control_logs
 from caddis.spark.overlay.control import (
     ControlLogs,
     ControlPlane,
@@ -24,6 +25,7 @@ from caddis.spark.overlay.control import (
 from caddis.spark.overlay.folder import OverlayFolder
 from caddis.spark.overlay.logs import FolderLog, Log, Record
 from caddis.spark.overlay.settling import Settling, Signal
+from caddis.spark.overlay.transport import FolderTransport
 
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.int64())])
 TREE = {"p": ("q",), "q": ("p", "r", "s"), "r": ("q",), "s": ("q",)}
@@ -77,8 +79,12 @@ class FusedLog:
         return len(self.log)
 
 
+def logs_of(folder: OverlayFolder, name: str, neighbours: Sequence[str]) -> ControlLogs:
+    return control_logs(name, neighbours, folder, FolderTransport(folder.root))
+
+
 def plane(folder: OverlayFolder, name: str, fuse: Fuse | None = None) -> ControlPlane:
-    logs = folder.control_logs(name, TREE[name])
+    logs = logs_of(folder, name, TREE[name])
     if fuse is not None:
         logs = ControlLogs(
             FusedLog(logs.journal, fuse),
@@ -102,7 +108,7 @@ def declare_all(folder: OverlayFolder) -> None:
 
 def said(folder: OverlayFolder) -> dict[tuple[str, str], list[Record]]:
     return {
-        (one, other): folder.transport.control(one, other).read()
+        (one, other): FolderTransport(folder.root).control(one, other).read()
         for one, others in TREE.items()
         for other in others
     }
@@ -219,7 +225,7 @@ def test_a_journal_that_can_no_longer_be_read_is_an_error(tmp_path: Path):
         return read(where.replace("a", "gone"))
 
     with pytest.raises(OverlayError, match="have the models changed"):
-        ControlPlane("p", other, folder.control_logs("p", TREE["p"]))
+        ControlPlane("p", other, logs_of(folder, "p", TREE["p"]))
 
 
 def test_a_link_that_is_taken_away_is_refused(tmp_path: Path):
@@ -229,14 +235,14 @@ def test_a_link_that_is_taken_away_is_refused(tmp_path: Path):
     for step in (lambda: None, lambda: step_all(planes)):
         step()
         with pytest.raises(OverlayError, match="was linked with 's'"):
-            ControlPlane("q", read, folder.control_logs("q", ["p", "r"]))
+            ControlPlane("q", read, logs_of(folder, "q", ["p", "r"]))
 
 
 def test_a_neighbour_may_join_later(tmp_path: Path):
     folder = OverlayFolder(tmp_path)
     declare_all(folder)
     early = {"p": plane(folder, "p")}
-    early["q"] = ControlPlane("q", read, folder.control_logs("q", ["p"]))
+    early["q"] = ControlPlane("q", read, logs_of(folder, "q", ["p"]))
     step_all(early)
     assert early["q"].settled
     late = {name: plane(folder, name) for name in TREE}
@@ -250,12 +256,12 @@ def test_who_joins_later_and_publishes_waits_for_those_who_are_away(tmp_path: Pa
     declare(folder.clients("p"), "p", {"ann": "a = 1"}, "TRUE")
     declare(folder.clients("q"), "q", {}, None)
     early = {"p": plane(folder, "p")}
-    early["q"] = ControlPlane("q", read, folder.control_logs("q", ["p"]))
+    early["q"] = ControlPlane("q", read, logs_of(folder, "q", ["p"]))
     step_all(early)
     assert [one.settled for one in early.values()] == [True, True]
 
     declare(folder.clients("r"), "r", {}, "TRUE")
-    late = {"q": ControlPlane("q", read, folder.control_logs("q", ["p", "r"]))}
+    late = {"q": ControlPlane("q", read, logs_of(folder, "q", ["p", "r"]))}
     late["r"] = plane(folder, "r")
     step_all(late)
     assert not late["r"].settled
@@ -270,7 +276,7 @@ def test_who_advertises_more_waits_for_those_who_want_it(tmp_path: Path):
     folder = OverlayFolder(tmp_path)
     declare(folder.clients("p"), "p", {}, "a = 1")
     declare(folder.clients("q"), "q", {"ann": "a = 2"}, None)
-    logs = folder.control_logs("q", ["p"])
+    logs = logs_of(folder, "q", ["p"])
     planes = {"p": plane(folder, "p"), "q": ControlPlane("q", read, logs)}
     step_all(planes)
     assert (planes["p"].settled, dict(planes["p"]._routing.table)) == (True, {})
@@ -290,7 +296,7 @@ def test_without_covering_a_publisher_knows_everyone(tmp_path: Path, covering: b
     folder = OverlayFolder(tmp_path)
     declare(folder.clients("p"), "p", {}, "TRUE")
     declare(folder.clients("r"), "r", {"ann": "a < 9", "bo": "a = 1 AND b = 2"}, None)
-    logs = {"p": folder.control_logs("p", ["r"]), "r": folder.control_logs("r", ["p"])}
+    logs = {"p": logs_of(folder, "p", ["r"]), "r": logs_of(folder, "r", ["p"])}
     for _ in range(2):
         planes = {name: ControlPlane(name, read, logs[name], covering) for name in logs}
         step_all(planes)

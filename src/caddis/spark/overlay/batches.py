@@ -1,14 +1,14 @@
 """What a broker's micro-batches gave, committed one by one.
 
     out/
-      .staging-00000012-5f2c/     what tasks are writing; whatever is left of a crash is removed
+      .staging-00000012-5f2c/     what tasks are writing; leftovers of a crash are removed
       00000012/                   a committed micro-batch: its files, and
-        manifest.json             which go where, and what the broker has done up to here
+        manifest.json             which goes where, and what the broker has done up to here
 
 The rename of the staging folder is the commit. Before it, nothing has left the broker, and the
-micro-batch is computed anew; after it, the same files are sent on however often the broker is
-stopped and started. Spark begins a micro-batch only when the one before it is recorded as done, so
-all but the last two folders can go.
+micro-batch is computed anew. After it, the same files are sent however often the broker is stopped
+and started. Spark begins a micro-batch only when the one before it is recorded as done, so all but
+the last two folders can go.
 """
 
 from __future__ import annotations
@@ -18,18 +18,27 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 
 from caddis.errors import OverlayError
-from caddis.spark.overlay.transport import Kind
+from caddis.files import sync_folder
 
 MANIFEST = "manifest.json"
 KEPT = 2
+"""Spark may repeat the last micro-batch only; the one before it costs little and helps whoever
+looks into a folder after a crash."""
+
+Kind = Literal["forwarded", "notified", "refused", "problem", "taken"]
+"""What a task's file holds; `taken` only counts what came in, and has no file."""
+
+WRITTEN = "kind STRING, target STRING, file STRING, rows BIGINT"
+"""The columns in which a task reports the files that it wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file that a task wrote, and for whom; or, if `taken`, what it took in and from whom."""
+    """A file that a task wrote, and its receiver; or, if `taken`, what it took in and from whom."""
 
     kind: Kind
     target: str
@@ -49,7 +58,7 @@ class Totals:
     refused: int = 0
 
     def plus(self, written: Sequence[Written]) -> Totals:
-        """With one more micro-batch.
+        """The totals after one more micro-batch.
 
         >>> Totals().plus([Written("taken", "", "", 5), Written("notified", "", "f", 2)]).notified
         2
@@ -80,7 +89,9 @@ class Committed:
     totals: Totals = field(default_factory=Totals)
 
     def files(self) -> Iterator[tuple[Kind, str, list[Path]]]:
-        """By kind and target, in one order."""
+        """The files of each kind and target, always in the same order: a restarted broker must
+        send them under the same names.
+        """
         found: dict[tuple[Kind, str], list[Path]] = {}
         for one in self.written:
             if one.file:
@@ -88,15 +99,19 @@ class Committed:
         for (kind, target), files in sorted(found.items()):
             yield kind, target, sorted(files)
 
+    def rows(self, kind: Kind) -> int:
+        """How many rows there are of one kind."""
+        return sum(one.rows for one in self.written if one.kind == kind)
+
 
 class BatchFolder:
-    """Micro-batches of one broker; one process writes."""
+    """The micro-batches of one broker; one process writes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def stage(self, number: int) -> Path:
-        """A new folder for tasks to write into; what others left is removed."""
+        """Make a new folder for tasks to write into, and remove what earlier attempts left."""
         self.path.mkdir(parents=True, exist_ok=True)
         for left in self.path.glob(".staging-*"):
             shutil.rmtree(left, ignore_errors=True)
@@ -105,16 +120,17 @@ class BatchFolder:
         return staging
 
     def commit(self, number: int, staging: Path, written: Sequence[Written]) -> Committed:
-        """Let a staged micro-batch count, with the files of tasks that succeeded."""
+        """Let a staged micro-batch count, with the files of the tasks that succeeded."""
         last = self.last()
         totals = (last.totals if last else Totals()).plus(written)
         named = {one.file for one in written}
         for file in staging.iterdir():
-            if file.name not in named:
+            if file.name not in named:  # a task that failed or ran twice left it
                 file.unlink()
         plain = {"written": [asdict(one) for one in written], "totals": asdict(totals)}
         (staging / MANIFEST).write_text(json.dumps(plain))
         staging.rename(self._folder(number))
+        sync_folder(self.path)
         self._forget()
         return self._read(number)
 
@@ -123,7 +139,7 @@ class BatchFolder:
         return self._read(number) if self._folder(number).exists() else None
 
     def last(self) -> Committed | None:
-        """The last one that counts."""
+        """The last micro-batch that counts."""
         numbers = self._numbers()
         return self._read(numbers[-1]) if numbers else None
 

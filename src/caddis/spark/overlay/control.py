@@ -1,19 +1,18 @@
-"""Control messages and the links of a broker's own clients, as JSON and back.
-
-A broker's control plane: it takes messages from logs, and appends to logs what must be sent on.
+"""A broker's control plane: it reads control messages from logs and appends its own to logs.
 
     clients' log ─┐                          ┌─▶ log to a neighbour
     log from one ─┼─▶ journal ─▶ Routing ────┼─▶ log to another
-    and another  ─┘                          └─▶ tables, of which the routing graph is compiled
+    and another  ─┘                          └─▶ tables, from which the routing graph is compiled
 
 What has arrived is written to the journal, in the order in which it will be handled, before
-anything else happens. `Routing` answers the same to the same, so that a broker that is started
-again replays its journal, compares what it must have said with what the logs hold, and appends what
-is missing: control messages are neither lost nor doubled, wherever the broker was stopped.
+anything else happens. `Routing` always answers the same input with the same output. So a restarted
+broker replays its journal, compares what it must have sent with what the logs hold, and appends
+what is missing: control messages are neither lost nor doubled, wherever the broker was stopped.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,23 +25,31 @@ from caddis.overlay import (
     Leave,
     Link,
     Neighbour,
+    PublicationRoutingGraph,
     Publisher,
+    Read,
+    Routing,
     Subscribe,
     Subscriber,
     Unadvertise,
     Unsubscribe,
 )
-from caddis.overlay.routing import PublicationRoutingGraph, Read, Routing
 from caddis.spark.overlay.logs import Log, Record
 from caddis.spark.overlay.settling import CLIENTS, Settling, Signal
 
+logger = logging.getLogger(__name__)
+
+DECLARED: Record = {"kind": "Declared"}
+"""Among the clients' records: all that the overlay file says about the broker came before it."""
+SIGNALS = ("Declared", "Probe", "Echo")
+"""Kinds of records that are for `Settling` and change no table."""
 _KINDS: dict[str, type[Control]] = {
     kind.__name__: kind for kind in (Advertise, Unadvertise, Subscribe, Unsubscribe, Join, Leave)
 }
 
 
 def to_record(message: Control) -> Record:
-    """A message as JSON.
+    """Turn a control message into a record of a log.
 
     >>> to_record(Subscribe("ann", "price < 9"))["kind"]
     'Subscribe'
@@ -51,45 +58,41 @@ def to_record(message: Control) -> Record:
 
 
 def from_record(record: Record) -> Control:
-    """The message again."""
+    """Turn a record back into a control message."""
     fields = {name: value for name, value in record.items() if name not in ("kind", "by")}
-    if record.get("kind") not in _KINDS:
-        raise OverlayError(f"a log holds what is no control message: {record}")
     if fields.get("clauses") is not None:
         fields["clauses"] = tuple(fields["clauses"])
     try:
         return _KINDS[record["kind"]](**fields)
-    except TypeError as problem:
-        raise OverlayError(f"a log holds what is no control message: {record}") from problem
+    except (KeyError, TypeError) as problem:
+        raise OverlayError(
+            f"a log holds a record that is no control message: {record}"
+        ) from problem
 
 
 def client_of(message: Control) -> Link:
-    """The link of the one at this broker who says something."""
+    """The link of the client of this broker who sends a message."""
     if isinstance(message, Subscribe | Unsubscribe):
         return Subscriber(message.subscription_id)
     if isinstance(message, Advertise | Unadvertise):
         return Publisher(message.publisher)
-    raise OverlayError(f"only brokers say {type(message).__name__}")
-
-
-DECLARED: Record = {"kind": "Declared"}
-"""Among the clients' records: all that the overlay file says of this broker came before."""
+    raise OverlayError(f"only brokers send {type(message).__name__}")
 
 
 @dataclass(frozen=True, slots=True)
 class ControlLogs:
-    """All that a control plane reads and writes."""
+    """The logs that a control plane reads and writes."""
 
     journal: Log
     clients: Log
     incoming: Mapping[str, Log]
-    """By neighbour."""
     outgoing: Mapping[str, Log]
+    """Both by neighbour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A message that could not be used, and was passed over."""
+    """A control message that could not be used, and was skipped."""
 
     sender: str
     record: Record
@@ -99,6 +102,7 @@ class Refusal:
 class ControlPlane:
     """The routing tables of one broker, as its journal makes them; safe for several threads.
 
+    read: gives the clauses of a WHERE text.
     covering: whether neighbours are spared clauses that others cover; the same at every start.
     """
 
@@ -109,42 +113,45 @@ class ControlPlane:
         self._logs = logs
         self._routing = Routing(name, read, covering)
         self._settling = Settling(name)
-        self._taken = dict.fromkeys([CLIENTS, *logs.incoming], 0)
-        self._unsaid: dict[str, list[Record]] = {}
+        self._handled = dict.fromkeys([CLIENTS, *logs.incoming], 0)
+        """How many records of each incoming log are in the journal."""
+        self._unsent: dict[str, list[Record]] = {}
+        """For each neighbour that this broker has joined: what is not in the outgoing log yet."""
         self._lock = threading.RLock()
         self._replay()
 
     @property
     def settled(self) -> bool:
-        """Whether all have arrived who want what is published here, as far as they were there."""
+        """Whether everyone has been heard of who wants what is published here."""
         return self._settling.settled
 
     @property
     def awaited(self) -> tuple[str, ...]:
-        """The neighbours from whose side someone has not been heard of yet."""
+        """The neighbours behind whom some broker has not been heard of yet."""
         return self._settling.awaited
 
     @property
     def version(self) -> int:
-        """Grows when the tables change."""
+        """A number that grows when the tables change."""
         return self._routing.version
 
     def step(self) -> bool:
-        """Handle what has arrived; False if nothing has."""
+        """Handle what has arrived; return False if nothing has."""
         with self._lock:
             entries = [
                 self._entry(sender, record)
                 for sender, log in [(CLIENTS, self._logs.clients), *self._logs.incoming.items()]
-                for record in log.read(self._taken[sender])
+                for record in log.read(self._handled[sender])
             ]
+            # First the journal: what was handled and is not in it would be lost by a crash.
             self._logs.journal.append(entries)
             for entry in entries:
                 self._handle(entry)
-            self._say()
+            self._send()
             return bool(entries)
 
     def graph(self) -> tuple[int, PublicationRoutingGraph]:
-        """The routing graph of the tables as they are, and their version."""
+        """The version of the tables as they are now, and their routing graph."""
         with self._lock:
             return self._routing.version, PublicationRoutingGraph.compile(self._routing.table)
 
@@ -158,22 +165,27 @@ class ControlPlane:
             )
         for entry in entries:
             self._handle(entry)
-        new = [{"met": name} for name in self._logs.outgoing if name not in self._unsaid]
+        new = [{"met": name} for name in self._logs.outgoing if name not in self._unsent]
         self._logs.journal.append(new)
         for entry in new:
             self._handle(entry)
         for name, log in self._logs.outgoing.items():
-            said = len(log)
-            if said > len(self._unsaid[name]):
+            sent = len(log)
+            if sent > len(self._unsent[name]):
                 raise OverlayError(
-                    f"broker {self.name!r} has said more to {name!r} than its journal tells of; "
-                    "the journal is damaged"
+                    f"broker {self.name!r} has sent more to {name!r} than its journal accounts "
+                    "for; the journal is damaged"
                 )
-            del self._unsaid[name][:said]
-        self._say()
+            del self._unsent[name][:sent]
+        logger.debug("broker %s replayed %d entries of its journal", self.name, len(entries))
+        self._send()
 
     def _entry(self, sender: str, record: Record) -> Record:
-        """A record as the journal keeps it: from whom, and why it is refused, if it is."""
+        """A record as the journal keeps it, with its sender and the reason if it is refused.
+
+        Whether a text can be read is decided once, here: later the models may have changed, and a
+        replay must come to the same result.
+        """
         entry: Record = {"from": sender, "record": record}
         try:
             message = self._message(record)
@@ -184,23 +196,23 @@ class ControlPlane:
         return entry
 
     def _message(self, record: Record) -> Control | None:
-        return None if record.get("kind") in ("Declared", "Probe", "Echo") else from_record(record)
+        return None if record.get("kind") in SIGNALS else from_record(record)
 
     def _handle(self, entry: Record) -> None:
-        """One entry of the journal; the same, and in the same order, whenever it is replayed."""
+        """Handle an entry of the journal, in the same way whenever it is replayed."""
         if "met" in entry:
-            self._unsaid[entry["met"]] = [to_record(Join())]
+            self._unsent[entry["met"]] = [to_record(Join())]
             self._settling.add(entry["met"])
         else:
             self._take(entry)
         for neighbour, signal in self._settling.due():
-            self._unsaid[neighbour].append(asdict(signal))
+            self._unsent[neighbour].append(asdict(signal))
 
     def _take(self, entry: Record) -> None:
         sender, record = entry["from"], entry["record"]
-        self._taken[sender] += 1
+        self._handled[sender] += 1
         if entry.get("refused"):
-            self.refusals.append(Refusal(sender, record, entry["refused"]))
+            self._refuse(sender, record, entry["refused"])
             return
         message = self._message(record)
         if message is not None:
@@ -210,27 +222,32 @@ class ControlPlane:
         else:
             self._settling.hear(sender, Signal(**record))
 
+    def _refuse(self, sender: str, record: Record, reason: str) -> None:
+        whom = f"broker {sender}" if sender else "a client"
+        logger.warning("broker %s refused a record of %s: %s", self.name, whom, reason)
+        self.refusals.append(Refusal(sender, record, reason))
+
     def _route(self, sender: str, record: Record, message: Control) -> None:
         try:
             link = client_of(message) if sender == CLIENTS else Neighbour(sender)
-            sent = self._routing.handle(link, message)
+            answers = self._routing.handle(link, message)
         except OverlayError as problem:
-            self.refusals.append(Refusal(sender, record, str(problem)))
+            self._refuse(sender, record, str(problem))
             return
         except SubscriptionError as problem:
             raise OverlayError(
-                f"broker {self.name!r} was told of a WHERE clause that can no longer be read; have "
-                f"the models changed?\n{problem}"
+                f"broker {self.name!r} has a WHERE clause in its journal that can no longer be "
+                f"read; have the models changed?\n{problem}"
             ) from problem
         if isinstance(message, Join):
             self._settling.meet(sender)
         if isinstance(message, Advertise) and sender == CLIENTS:
             self._settling.begin()
-        for neighbour, said in sent:
-            self._unsaid[neighbour.name].append(to_record(said))
+        for neighbour, answer in answers:
+            self._unsent[neighbour.name].append(to_record(answer))
 
-    def _say(self) -> None:
-        for name, records in self._unsaid.items():
+    def _send(self) -> None:
+        for name, records in self._unsent.items():
             self._logs.outgoing[name].append(records)
             records.clear()
 
@@ -240,13 +257,14 @@ def declare(
 ) -> Sequence[Record]:
     """Append to a clients' log what the overlay file says now and did not say before.
 
-    What people have subscribed to by themselves stays as it is.
+    What clients have subscribed to by themselves stays as it is.
 
-    name: the broker's, which its publisher bears as well.
+    name: the broker's name, which its publisher has as well.
+    subscriptions: WHERE texts by id.
     advertises: None if nothing is published there.
     """
     before = log.read()
-    wanted, published = _filed(before)
+    wanted, published = _declared(before)
     news: list[Control] = [
         Subscribe(one, where) for one, where in subscriptions.items() if wanted.get(one) != where
     ]
@@ -262,30 +280,27 @@ def declare(
 
 
 def subscribed(log: Log) -> dict[str, str]:
-    """The WHERE texts of those who subscribe at a broker, by id, as its clients' log tells."""
-    wanted: dict[str, str] = {}
-    for record in log.read():
-        if record.get("kind") == "Subscribe":
-            wanted[record["subscription_id"]] = record["where"]
-        elif record.get("kind") == "Unsubscribe":
-            wanted.pop(record["subscription_id"], None)
-    return wanted
+    """The WHERE texts of the subscriptions at a broker by id, according to its clients' log."""
+    return _state_after(from_record(one) for one in log.read() if one.get("kind") in _KINDS)[0]
 
 
-def _filed(records: Iterable[Record]) -> tuple[dict[str, str], dict[str, str]]:
-    """What the file said last: WHERE texts of subscriptions, and of publishers."""
+def _declared(records: Iterable[Record]) -> tuple[dict[str, str], dict[str, str]]:
+    """What the overlay file said last."""
+    return _state_after(from_record(one) for one in records if one.get("by") == "file")
+
+
+def _state_after(messages: Iterable[Control]) -> tuple[dict[str, str], dict[str, str]]:
+    """The WHERE texts of subscriptions by id and of publishers by name, after these messages."""
     wanted: dict[str, str] = {}
     published: dict[str, str] = {}
-    for record in records:
-        if record.get("by") != "file":
-            continue
-        match from_record(record):
-            case Subscribe() as one:
-                wanted[one.subscription_id] = one.where
-            case Unsubscribe() as one:
-                wanted.pop(one.subscription_id, None)
-            case Advertise() as one:
-                published[one.publisher] = one.where
-            case Unadvertise() as one:
-                published.pop(one.publisher, None)
+    for message in messages:
+        match message:
+            case Subscribe():
+                wanted[message.subscription_id] = message.where
+            case Unsubscribe():
+                wanted.pop(message.subscription_id, None)
+            case Advertise():
+                published[message.publisher] = message.where
+            case Unadvertise():
+                published.pop(message.publisher, None)
     return wanted, published

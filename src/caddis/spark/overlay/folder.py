@@ -1,54 +1,55 @@
-"""The folder of a running overlay: everything that its brokers keep and share.
+"""The folder of a running overlay: what lies where.
 
-    overlay.json                     what stays the same: schema, key, time zone, covering
-    clients/NAME/                    a log: what those at a broker want and publish
-    control/TO/FROM/, links/TO/FROM/ what brokers tell each other, see `overlay_streams`
+    overlay.json                     what never changes: schema, key, time zone, covering
+    clients/NAME/                    a log: what a broker's own clients want and publish
+    control/TO/FROM/, links/TO/FROM/ what brokers send each other, see `transport`
     notifications/NAME/              Parquet: who is notified of which event, each once
     refused/NAME/                    Parquet: events that do not satisfy what was advertised
     problems/NAME/                   Parquet: events that models could not read or failed on, why
     brokers/NAME/                    a broker's own: journal, graphs, models, out, checkpoint
 
-A broker's name has no dots or slashes, so that it can be a folder's.
+A broker's name has no dots or slashes, so it can be a folder's name.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
 from caddis.errors import OverlayError
+from caddis.files import locked, replace_file
 from caddis.overlay import BATCH_FORWARDINGS
-from caddis.spark.overlay.control import ControlLogs
 from caddis.spark.overlay.logs import FolderLog
-from caddis.spark.overlay.transport import FolderStream, FolderTransport
+from caddis.spark.overlay.transport import FolderStream
 
 SETTINGS = "overlay.json"
 
 
 class OverlayFolder:
-    """Names what lies where."""
+    """The paths of everything that brokers keep."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
-        self.transport = FolderTransport(self.root)
 
     def prepare(
         self, schema: pa.Schema, event_key: str, timezone: str, policy: str | None = None
     ) -> None:
-        """Make the folder, or see that it was made for the same events.
+        """Make the folder, or check that it was made for the same events.
 
-        policy: decides whether subscriptions are covered, if the folder is made now.
+        policy: if the folder is made now, decides whether clauses that others cover are left out.
         """
         columns = str(schema.remove_metadata())
         settings = {"schema": columns, "key": event_key, "time zone": timezone}
         self.root.mkdir(parents=True, exist_ok=True)
-        self._make({**settings, "covering": BATCH_FORWARDINGS.named(policy).covers})
+        path = self.root / SETTINGS
+        with locked(path):  # several brokers may start at once
+            if not path.exists():
+                covering = BATCH_FORWARDINGS.named(policy).covers
+                replace_file(path, json.dumps({**settings, "covering": covering}))
         before = self._settings()
         for name, value in settings.items():
             if before.get(name) != value:
@@ -62,51 +63,27 @@ class OverlayFolder:
         """Whether brokers spare their neighbours clauses that others cover.
 
         It stays as it was when the folder was made, whatever the policy is later: a broker that
-        replays its journal must say what it has said.
+        replays its journal must send what it has sent before.
         """
         return bool(self._settings().get("covering", True))
 
     def _settings(self) -> dict[str, object]:
         return dict(json.loads((self.root / SETTINGS).read_text()))
 
-    def _make(self, settings: Mapping[str, object]) -> None:
-        """Write the settings, unless some are there: of brokers that start at once, one does."""
-        path = self.root / SETTINGS
-        if path.exists():
-            return
-        unfinished = path.with_name(f".{SETTINGS}.{os.getpid()}")
-        unfinished.write_text(json.dumps(settings))
-        try:
-            os.link(unfinished, path)
-        except FileExistsError:
-            pass
-        except OSError:  # there are no hard links here
-            unfinished.replace(path)
-        unfinished.unlink(missing_ok=True)
-
     def broker(self, name: str) -> Path:
         """A broker's own folder."""
         return self.root / "brokers" / name
 
     def clients(self, name: str) -> FolderLog:
-        """What those at a broker say."""
+        """The log of what a broker's own clients want and publish."""
         return FolderLog(self.root / "clients" / name)
-
-    def control_logs(self, name: str, neighbours: Sequence[str]) -> ControlLogs:
-        """All that a broker's control plane reads and writes."""
-        return ControlLogs(
-            FolderLog(self.broker(name) / "journal"),
-            self.clients(name),
-            {other: self.transport.control(other, name) for other in neighbours},
-            {other: self.transport.control(name, other) for other in neighbours},
-        )
 
     def notifications(self, name: str) -> FolderStream:
         """Where a broker's subscribers find what they asked for."""
         return FolderStream(self.root / "notifications" / name, name)
 
     def refused(self, name: str) -> FolderStream:
-        """Where events lie that were published at a broker against its advertisement."""
+        """Where events are put that were published at a broker against its advertisement."""
         return FolderStream(self.root / "refused" / name, name)
 
     def problems(self, name: str) -> FolderStream:
@@ -115,12 +92,12 @@ class OverlayFolder:
 
     @contextmanager
     def running(self, name: str) -> Iterator[None]:
-        """Only one process at a time runs a broker; the lock falls with the process."""
+        """Keep other processes from running the same broker; the lock ends with the process."""
         folder = self.broker(name)
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "LOCK").open("w") as lock:
+        with ExitStack() as lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+                lock.enter_context(locked(folder, wait=False))
+            except BlockingIOError:
                 raise OverlayError(f"broker {name!r} is running already in {self.root}") from None
             yield

@@ -1,7 +1,12 @@
-"""Some or all brokers of an overlay in one session, from their first message to their end."""
+"""Some or all brokers of an overlay in one Spark session, from their first message to their end.
+
+Events flow at a broker once it is settled: when it has heard of everyone who wants what it
+publishes. Until then, and afterwards as well, control messages are handled by whoever watches.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -16,13 +21,16 @@ from caddis.matching import warm_up
 from caddis.models import Catalogue
 from caddis.ordering import warm_up as prepare_models
 from caddis.overlay import BATCH_FORWARDINGS
+from caddis.spark.overlay.batch_broker import BatchBroker, BrokerSettings, EventSettings
 from caddis.spark.overlay.batches import Totals
-from caddis.spark.overlay.broker import BrokerSettings, EventSettings, StreamingBroker
 from caddis.spark.overlay.control import Refusal
 from caddis.spark.overlay.folder import OverlayFolder
+from caddis.spark.overlay.transport import FolderTransport, Transport
+
+logger = logging.getLogger(__name__)
 
 EVERY = 0.2
-"""Seconds between two looks at what has happened."""
+"""Seconds between two looks at what has happened: often enough for a person who watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +41,33 @@ class BrokerReport:
     totals: Totals
     """Since the folder was made."""
     models: int
-    """Runs of models since this start."""
+    """How often models ran since this start."""
     problems: int
     """Events that a model could not read or failed on, since this start."""
     waits_for: tuple[str, ...]
-    """The neighbours that it has not heard everything from; no events are taken in before."""
+    """The neighbours behind whom some broker has not been heard of; no events flow before."""
     refusals: tuple[Refusal, ...]
-    """Control messages that could not be used."""
+    """The control messages that it could not use."""
 
 
 class RunningOverlay:
-    """Brokers of an overlay; a context, in which they run.
+    """A context in which brokers of an overlay run.
 
-    Control messages are handled whenever `watch` or `settle` looks for them.
+    Control messages are handled whenever `watch`, `until_quiet` or `settle` looks for them.
+
+    transport: how brokers reach each other; by default through the overlay's folder.
     """
 
     def __init__(
-        self, brokers: Sequence[BrokerSettings], events: EventSettings, folder: OverlayFolder
+        self,
+        brokers: Sequence[BrokerSettings],
+        events: EventSettings,
+        folder: OverlayFolder,
+        transport: Transport | None = None,
     ) -> None:
         self._settings, self._events, self._folder = brokers, events, folder
-        self._brokers: list[StreamingBroker] = []
+        self._transport = FolderTransport(folder.root) if transport is None else transport
+        self._brokers: list[BatchBroker] = []
         self._queries: dict[str, StreamingQuery] = {}
         self._resources = ExitStack()
         self._lock = threading.Lock()
@@ -64,7 +79,8 @@ class RunningOverlay:
             for broker in self._settings:
                 resources.enter_context(self._folder.running(broker.name))
             self._brokers = [
-                StreamingBroker(broker, self._events, self._folder) for broker in self._settings
+                BatchBroker(broker, self._events, self._folder, self._transport)
+                for broker in self._settings
             ]
             self._resources = resources.pop_all()
         return self
@@ -74,28 +90,29 @@ class RunningOverlay:
         self._resources.close()
 
     def stop(self) -> None:
-        """End all queries; what is under way is done again at the next start."""
+        """Stop all queries; an unfinished micro-batch is done again at the next start."""
         with self._lock:
             self._ended = True
-            for query in self._queries.values():
+            for name, query in self._queries.items():
                 query.stop()
+                logger.info("broker %s stopped", name)
             self._queries = {}
 
     def settle(self) -> bool:
-        """Handle control messages until no more come; whether all brokers are settled."""
+        """Handle control messages until no more come; return whether all brokers are settled."""
         while any(broker.control.step() for broker in self._brokers):
             pass
         return all(broker.control.settled for broker in self._brokers)
 
     def start(self, session: SparkSession) -> None:
-        """Let events flow at those brokers that are settled and do not run yet."""
+        """Start the queries of the brokers that are settled and do not run yet."""
         with self._lock:
             for broker in self._brokers:
                 if broker.control.settled and broker.name not in self._queries and not self._ended:
                     self._queries[broker.name] = broker.start(session)
 
     def watch(self, session: SparkSession) -> Iterator[tuple[BrokerReport, ...]]:
-        """How far all are, until they are stopped. Raises what a query died of."""
+        """Report how far all brokers are until they are stopped; raise what made a query fail."""
         while not self._ended:
             self.settle()
             self.start(session)
@@ -104,10 +121,10 @@ class RunningOverlay:
             time.sleep(EVERY)
 
     def until_quiet(self, session: SparkSession) -> Iterator[tuple[BrokerReport, ...]]:
-        """Until everything that is there has been routed and nothing is under way.
+        """Report like `watch`, until every event that is there has been routed.
 
-        All are asked at once to work off what they have. If meanwhile none routed anything, then
-        none sent anything either, and each has found its sources empty.
+        All queries are asked at once to process what is available. If none routed anything
+        meanwhile, none sent anything either, and each found its sources empty.
         """
         while not self._ended:
             self.settle()
@@ -127,7 +144,7 @@ class RunningOverlay:
                 time.sleep(EVERY)
 
     def reports(self) -> tuple[BrokerReport, ...]:
-        """What each broker has done."""
+        """Report what each broker has done."""
         return tuple(
             BrokerReport(
                 broker.name,
@@ -153,7 +170,7 @@ class RunningOverlay:
         return [broker.routed for broker in self._brokers]
 
     def _check(self) -> None:
-        """Raise what a micro-batch failed with, or else what its query died of."""
+        """Raise the error of a micro-batch that failed, or that of its query."""
         for broker in self._brokers:
             if broker.failure is not None:
                 raise broker.failure

@@ -1,18 +1,18 @@
-"""How a broker finds out that all who want what it publishes have been heard of.
+"""How a broker finds out that it has heard of everyone who wants what it publishes.
 
-A wave of probes runs outward from it, to the ends of the tree, and echoes come back:
+A wave of probes runs outward from it to the ends of the tree, and echoes come back:
 
     a probe follows, on each link, the advertisements that it is about;
-    a broker hands it on to all its other neighbours, be they there yet or not;
-    it echoes when all these have, and when its own clients are known.
+    a broker passes it on to all its other neighbours, once they have joined;
+    a broker echoes when all these have echoed and its own clients are known.
 
-Links keep their order and routing answers at once, so that the subscriptions which an advertisement
-calls for come before the echo. A broker to which all neighbours have echoed is settled: no event
-that it publishes from now on misses someone who subscribed before the wave passed by, be the
-brokers in one process or in many.
+Links keep their order and routing answers at once, so the subscriptions that an advertisement calls
+for arrive before the echo. A broker to which all neighbours have echoed is settled: an event that
+it publishes from now on reaches everyone who subscribed before the wave passed, whether the brokers
+run in one process or in many.
 
 Another wave begins when something else is advertised here, and when a link is new. Echoes of older
-waves do not count then. A broker that merely starts again stays settled.
+waves do not count then. A broker that merely restarts stays settled.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 CLIENTS = ""
-"""Who is waited for until a broker's own clients are known; a broker's name is never empty."""
+"""Stands among a wave's neighbours for the broker's own clients; no broker has an empty name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What brokers say to each other of a wave: whose, and which of its waves."""
+    """A probe or an echo of a wave: which broker began it, and the number of its wave."""
 
     kind: Literal["Probe", "Echo"]
     origin: str
@@ -35,18 +35,20 @@ class Signal:
 
 @dataclass(slots=True)
 class _Wave:
-    """A wave at one broker."""
+    """What one broker knows about a wave."""
 
     number: int
     came_from: str
-    """CLIENTS if it began here."""
+    """The neighbour that sent the probe; CLIENTS if the wave began here."""
     unprobed: list[str]
+    """The neighbours that must still be sent a probe."""
     waiting: list[str]
+    """The neighbours that have not echoed yet."""
     echoed: bool = False
 
 
 class Settling:
-    """What one broker has heard and said of waves.
+    """All waves at one broker.
 
     >>> leaf = Settling("leaf")
     >>> leaf.add("root"), leaf.meet("root"), leaf.declare()
@@ -68,7 +70,7 @@ class Settling:
 
     @property
     def settled(self) -> bool:
-        """Whether everybody has been heard of, and this broker's own clients are known."""
+        """Whether everyone has been heard of, and this broker's own clients are known."""
         return not self._own.waiting
 
     @property
@@ -77,27 +79,27 @@ class Settling:
         return tuple(name for name in self._own.waiting if name != CLIENTS)
 
     def add(self, neighbour: str) -> None:
-        """There is to be a link to this neighbour."""
+        """Take in that there is a link to this neighbour, which may not have joined yet."""
         self._links.append(neighbour)
         self.begin()
 
     def begin(self) -> None:
-        """Something new is advertised here, or may be wanted: let a wave run."""
+        """Begin a wave, as something new is advertised here or a link is new."""
         self._own = self._wave(self._own.number + 1, CLIENTS)
         self._waves[self._name] = self._own
 
     def meet(self, neighbour: str) -> None:
-        """A neighbour has joined, so that it is told things from now on."""
+        """Take in that a neighbour has joined, so messages may be sent to it from now on."""
         self._met.add(neighbour)
 
     def declare(self) -> None:
-        """The broker's own clients have said what they want and publish."""
+        """Take in that the broker's own clients are known."""
         self._declared = True
         for wave in self._waves.values():
             _drop(wave.waiting, CLIENTS)
 
     def hear(self, neighbour: str, signal: Signal) -> None:
-        """A neighbour hands a wave on, or back."""
+        """Take in a probe or an echo from a neighbour."""
         if signal.kind == "Probe":
             self._waves[signal.origin] = self._wave(signal.number, neighbour)
             return
@@ -106,7 +108,7 @@ class Settling:
             _drop(wave.waiting, neighbour)
 
     def due(self) -> list[tuple[str, Signal]]:
-        """What must be said now, and to whom; it counts as said then."""
+        """Return the signals that must be sent now and their receivers; they count as sent then."""
         due = []
         for origin, wave in self._waves.items():
             for neighbour in [one for one in wave.unprobed if one in self._met]:

@@ -1,19 +1,16 @@
-"""What travels on a link, and what a micro-batch writes: the columns, and names for both.
+"""What joins brokers: how records and control messages come from one broker to another.
 
-A record on a link is an event in a column of its own, so that its columns may have any names:
+A broker asks for a `Transport` and knows nothing else about links. `FolderTransport` is the one
+that comes with Caddis: folders that all brokers see.
 
-    source STRING                       the neighbour who sends it; '' if it is published here
-    known MAP<STRING, TINYINT>          as in {'beach(photo)': 1}
-    event STRUCT<...>                   as the overlay file's schema says
+    links/TO/FROM/FROM-00000012-0.parquet       records
+    control/TO/FROM/*.jsonl                     control messages, see `logs`
 
-Streams of records between brokers, and out to those who read notifications.
+A record is an event in a column of its own, so the event's columns may have any names:
 
-A stream is a folder of Parquet files by default. What brokers need of one is little, so that a
-Kafka topic could stand in its place: a reader for Spark, and a `publish` that may be repeated. (A
-topic would carry a record's batch and place in its headers, and its reader drop what it has seen.)
-
-    links/TO/FROM/FROM-00000012-0.parquet       records, see `overlay_records`
-    control/TO/FROM/*.jsonl                     control messages, see `overlay_logs`
+    source STRING                       the neighbour that sends it; '' if it is published here
+    known MAP<STRING, TINYINT>          such as {'beach(photo)': 1}
+    event STRUCT<...>                   the columns of the overlay file's schema
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -34,25 +31,23 @@ from caddis.overlay import WIRE
 from caddis.spark.base import literally
 from caddis.spark.overlay.logs import FolderLog, Log
 
-Kind = Literal["forwarded", "notified", "refused", "problem", "taken"]
-"""Of a file that a task wrote; `taken` counts what came, and has no file."""
-
-WRITTEN = "kind STRING, target STRING, file STRING, rows BIGINT"
-"""What a task tells of the files that it wrote."""
+_LINK = {"maxFileAge": "36500d", "cleanSource": "delete"}
+"""A file counts however old it is. It is deleted when the micro-batch that read it is done, but its
+name is remembered: if its sender is restarted and links it again, it is not read again."""
 
 
 def link_schema(events: pa.Schema) -> pa.Schema:
-    """Of records on a link."""
+    """The columns of records whose events have this schema."""
     return pa.schema([("source", pa.string()), ("known", WIRE), ("event", pa.struct(list(events)))])
 
 
 def spark_link_schema(events: pa.Schema) -> StructType:
-    """The same for Spark."""
+    """The columns of records in Spark's types."""
     return from_arrow_schema(link_schema(events))
 
 
 def as_records(events: DataFrame) -> DataFrame:
-    """Events that are published here, as records of which nothing is known."""
+    """Turn events that are published here into records about which nothing is known."""
     columns = [F.col(f"`{name.replace('`', '``')}`") for name in events.columns]
     return events.select(
         F.lit("").alias("source"),
@@ -61,29 +56,48 @@ def as_records(events: DataFrame) -> DataFrame:
     )
 
 
-_LINK = {"maxFileAge": "36500d", "cleanSource": "delete"}
-"""A file counts, however old it is. It is deleted when the micro-batch that took it in is done, but
-its name is remembered: if its sender is started again and links it anew, it is not read again."""
-
-
 class OutStream(Protocol):
-    """Where the files of a committed micro-batch go."""
+    """Where the files of committed micro-batches go."""
 
     def publish(self, batch: int, files: Sequence[Path]) -> None:
-        """Make the rows of these files known; doing so again with the same batch does nothing."""
+        """Send the rows of these Parquet files; return when they cannot be lost any more.
+
+        The broker's streaming query calls it for one micro-batch after the other. It may block: the
+        next micro-batch begins afterwards. If it raises, the broker stops; a restarted broker calls
+        again with the same number and the same files. What was sent under that number before must
+        not reach a reader twice. The files stay until the next micro-batch is committed.
+        """
 
 
 class Transport(Protocol):
-    """What joins brokers."""
+    """The links between brokers. Both ends of a link have the same kind of transport.
+
+    What brokers rely on:
+
+    - Every record reaches the receiver's stream exactly once, also if either end is killed and
+      started again, and waits there if the receiver does not run yet.
+    - Records may overtake each other, since every event is decided by itself.
+    - Control messages of one direction keep their order, see `Log`.
+
+    A Kafka transport would keep a topic for each direction of a link, carry a record's batch and
+    place in its headers, and let the receiver drop what it has seen.
+    """
 
     def outgoing(self, sender: str, receiver: str) -> OutStream:
-        """The records that one broker sends to another."""
+        """Open the way for records from one broker to another, whether the receiver runs or not.
+
+        The sender calls it for every micro-batch that has records for the receiver.
+        """
 
     def incoming(self, session: SparkSession, receiver: str, events: pa.Schema) -> DataFrame:
-        """The records that all neighbours send to a broker, as a stream."""
+        """Open the stream of records that all neighbours send to a broker; called once a start.
+
+        It has the columns of `link_schema(events)`, and begins with the first record that was ever
+        sent: the query's checkpoint remembers how far it got.
+        """
 
     def control(self, sender: str, receiver: str) -> Log:
-        """The control messages that one broker sends to another."""
+        """Open the log of control messages from one broker to another; called by both of them."""
 
 
 class FolderStream:
@@ -94,24 +108,24 @@ class FolderStream:
         self._sender = sender
 
     def publish(self, batch: int, files: Sequence[Path]) -> None:
-        """Link the files into the folder; those that are there already stay."""
+        """Link the files into the folder; those that are there already stay as they are."""
         self.path.mkdir(parents=True, exist_ok=True)
         for number, file in enumerate(files):
             _appear(file, self.path / f"{self._sender}-{batch:08}-{number}.parquet")
 
 
 class FolderTransport:
-    """Folders that all brokers see."""
+    """Links as folders below one root that all brokers see."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._root = root.absolute()
 
     def outgoing(self, sender: str, receiver: str) -> FolderStream:
         """A folder for each direction of a link."""
         return FolderStream(self._root / "links" / receiver / sender, sender)
 
     def incoming(self, session: SparkSession, receiver: str, events: pa.Schema) -> DataFrame:
-        """All folders of a receiver, also those that are made later."""
+        """All folders of a receiver, including those that are made later."""
         folder = self._root / "links" / receiver
         folder.mkdir(parents=True, exist_ok=True)
         reader = session.readStream.schema(spark_link_schema(events))
@@ -123,7 +137,7 @@ class FolderTransport:
 
 
 def _appear(file: Path, name: Path) -> None:
-    """Give a finished file one more name; where that cannot be, a copy."""
+    """Give a finished file one more name; where hard links cannot be made, copy it."""
     if name.exists():
         return
     try:

@@ -1,24 +1,25 @@
-"""Routing graphs on disk, version by version, for the workers to map into memory.
+"""What runs in Spark's Python workers for a broker: records in, files for its links out.
+
+A task writes a file for each link that something goes through into the micro-batch's staging
+folder, and reports which. Only files that a task reported when it succeeded will count, so a task
+that fails or runs twice does no harm.
+
+The routing graphs lie on disk, version by version, for the workers to map into memory:
 
     graphs/
-      CURRENT, versions/       as in `folders`
+      CURRENT, versions/       as in `VersionFolder`
       segments/00000007/       the compiled matcher of a version
         links.json             its neighbours and subscribers, and where each entry leads
-        advertised/            what events must satisfy that are published here, if not all may be
+        advertised/            what events that are published here must satisfy, unless all may be
 
-A version is published when a micro-batch needs it, so none goes while a task still reads it.
-
-What runs in Spark's Python workers for a broker: records in, files for its links out.
-
-A task writes a file for each link that something goes through, into the micro-batch's staging
-folder, and tells which. Only files that a task told of when it succeeded will count, so a task that
-fails or runs twice does no harm.
+A version is published when a micro-batch needs it, so none is removed while a task reads it.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -48,28 +49,28 @@ from caddis.overlay import (
 from caddis.overlay.routing import PublicationRoutingGraph
 from caddis.spark.base import VersionFolder
 from caddis.spark.matching import KeyCheck, ModelFolder, OnError, joined
-from caddis.spark.overlay.transport import Kind
+from caddis.spark.overlay.batches import Kind
 
 LINKS, ADVERTISED = "links.json", "advertised"
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedGraph:
-    """One version."""
+    """One version of a broker's routing graph."""
 
     graph: PublicationRoutingGraph
     advertised: Matcher | None
-    """Events that are published here satisfy its one link; None if any may be."""
+    """Events that are published here must satisfy its one link; None if all may be published."""
 
 
 class GraphFolder:
-    """Written by one broker's driver, read by its workers."""
+    """The versions of a graph: one broker's driver writes them, its workers read them."""
 
     def __init__(self, path: Path) -> None:
         self._versions = VersionFolder(path)
 
     def publish(self, graph: PublicationRoutingGraph, advertised: Matcher | None) -> str:
-        """Write a version; its name."""
+        """Write a version and return its name."""
         name = self._versions.new_segment()
         folder = self._versions.segment(name)
         graph.matcher.save(folder)
@@ -84,7 +85,7 @@ class GraphFolder:
         return self._versions.publish((name,), {}).name
 
     def load(self, version: str) -> LoadedGraph:
-        """A version by its name."""
+        """Map a version into memory."""
         [segment] = self._versions.version(version).segments
         folder = self._versions.segment(segment)
         try:
@@ -103,7 +104,7 @@ class GraphFolder:
 
 @dataclass(frozen=True, slots=True)
 class RouteSettings:
-    """How a broker routes; a worker keeps one router for each."""
+    """How a broker routes. A worker keeps a router for each broker."""
 
     broker: str
     graphs: str
@@ -113,22 +114,25 @@ class RouteSettings:
     event_key: str
 
 
-_routers: dict[str, tuple[RouteSettings, WorkerRouter]] = {}
-"""By folder of graphs."""
+_routers: OrderedDict[str, tuple[RouteSettings, WorkerRouter]] = OrderedDict()
+"""This process's routers by their folders of graphs, the last used one at the end."""
+MOST_ROUTERS = 32
+"""More brokers than that in one session load their graphs and models again and again, but a worker
+that lives on after its overlays does not hold on to all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteOperator:
-    """Called by `mapInArrow` once a task."""
+    """The function that `mapInArrow` calls once in every task."""
 
     settings: RouteSettings
     version: str
     staging: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Tells of the files that were written, and of what came.
+        """Route a task's records; yield a report of the files that were written.
 
-        Keys are checked where events are published, as only there a file can be mended.
+        Keys are checked where events are published, as only there someone can mend the file.
         """
         router = _router(self.settings)
         router.begin(self.version)
@@ -142,7 +146,7 @@ class RouteOperator:
                     router.route(some, source, files)
             keys.finish()
         router.finish()
-        yield files.told()
+        yield files.report()
 
 
 def _router(settings: RouteSettings) -> WorkerRouter:
@@ -150,17 +154,20 @@ def _router(settings: RouteSettings) -> WorkerRouter:
     kept = _routers.get(settings.graphs)
     if kept is None or kept[0] != settings:
         kept = _routers[settings.graphs] = (settings, WorkerRouter(settings))
+    _routers.move_to_end(settings.graphs)
+    if len(_routers) > MOST_ROUTERS:
+        _routers.popitem(last=False)
     return kept[1]
 
 
 class WorkerRouter:
-    """One task after the other: `begin`, `route` its batches, `finish`."""
+    """Serves one task after the other: `begin`, then `route` for its batches, then `finish`."""
 
     def __init__(self, settings: RouteSettings) -> None:
         self._settings = settings
         self._graphs = GraphFolder(Path(settings.graphs))
         self._models = ModelFolder(Path(settings.models))
-        # A cache of its own, so that brokers which share a session run what each would run alone.
+        # A cache of its own, so brokers that share a session run what each would run alone.
         self._asker = Asker(
             cache=AnswerCache(), clock=time.perf_counter, on_error=settings.on_error
         )
@@ -168,7 +175,7 @@ class WorkerRouter:
         self._tallies: dict[Reading, Tally] = {}
 
     def begin(self, version: str) -> None:
-        """Turn to a version, and to what other tasks have learnt."""
+        """Turn to a version of the graph, and to what other tasks have learnt about models."""
         statistics = self._models.statistics()
         if version != self._version:
             loaded = self._graphs.load(version)
@@ -188,7 +195,7 @@ class WorkerRouter:
         self._tallies = {}
 
     def route(self, records: pa.RecordBatch, source: str, files: _Files) -> None:
-        """Write where records of one source go."""
+        """Write the records of one source into files for the links that they go through."""
         files.count("taken", source, records.num_rows)
         known = KnownAnswers.from_arrow(records.column("known"))
         event = records.column("event")
@@ -198,7 +205,7 @@ class WorkerRouter:
         keys = batch.column(self._settings.event_key)
         routed = self._router.route(batch, known, source, keys)
         self._note(routed.readings, routed.tallies)
-        _tell_problems(routed.problems, keys, files)
+        _list_problems(routed.problems, keys, files)
         graph = self._router.graph
         for number, neighbour in enumerate(graph.neighbours):
             rows = routed.rows[routed.links == number]
@@ -208,28 +215,28 @@ class WorkerRouter:
         local = routed.links >= len(graph.neighbours)
         if local.any():
             subscribers = routed.links[local] - len(graph.neighbours)
-            found = {
+            notifications = {
                 self._settings.event_key: keys.take(pa.array(routed.rows[local])),
                 "subscription_id": self._subscribers.take(pa.array(subscribers)),
             }
-            files.write("notified", "", pa.record_batch(found))
+            files.write("notified", "", pa.record_batch(notifications))
 
     def finish(self) -> None:
-        """Tell what the models did."""
+        """Report what the models did."""
         if any(tally.needed for tally in self._tallies.values()):
             self._models.add(list(self._tallies), list(self._tallies.values()), ())
 
     def _admitted(
         self, event: pa.StructArray, known: KnownAnswers, files: _Files
     ) -> tuple[pa.StructArray, KnownAnswers]:
-        """The events that satisfy what is advertised; the others are put aside."""
+        """Return the events that satisfy what is advertised, and put the others aside."""
         assert self._advertised is not None
         batch = pa.RecordBatch.from_struct_array(event)
         keys = batch.column(self._settings.event_key)
         outcome, known = self._advertised.match(batch, known, keys)
         readings = self._advertised.executor.readings
         self._note(readings, outcome.tallies)
-        _tell_problems(outcome.problems, keys, files)
+        _list_problems(outcome.problems, keys, files)
         admitted = np.zeros(len(event), bool)
         admitted[outcome.rows] = True
         if not admitted.all():
@@ -243,8 +250,8 @@ class WorkerRouter:
             self._tallies[reading] = self._tallies.get(reading, Tally()) + tally
 
 
-def _tell_problems(problems: Sequence[EventProblem], keys: pa.Array, files: _Files) -> None:
-    """Write which events models could not read or failed on, and why."""
+def _list_problems(problems: Sequence[EventProblem], keys: pa.Array, files: _Files) -> None:
+    """List the events that models could not read or failed on, and why."""
     if not problems:
         return
     rows = {
@@ -258,7 +265,7 @@ def _tell_problems(problems: Sequence[EventProblem], keys: pa.Array, files: _Fil
 
 
 class _Files:
-    """The files of one task, each opened when something goes into it."""
+    """The files of one task; each is opened when something goes into it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -283,8 +290,8 @@ class _Files:
         self._writers[kind, target][1].write_batch(rows)
         self.count(kind, target, rows.num_rows)
 
-    def told(self) -> pa.RecordBatch:
-        """A row a file, and a row a source."""
+    def report(self) -> pa.RecordBatch:
+        """A row for each file, and one for each source that something came from."""
         rows = [
             {
                 "kind": kind,

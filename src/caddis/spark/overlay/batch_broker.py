@@ -1,17 +1,21 @@
-"""One broker: a control plane, and a streaming query that routes events by what it has learnt.
+"""One broker on Spark: a control plane, and a streaming query that routes events in micro-batches.
 
     published ─┐                    ┌─▶ links to neighbours, with what is known
                ├─▶ micro-batches ───┼─▶ notifications
-    links in  ─┘                    └─▶ refused, and what models had problems with
+    links in  ─┘                    └─▶ refused events, and what models had problems with
 
 Exactly once, from the source to every link: a micro-batch is staged, committed by one rename, then
-sent on under fixed names (`overlay_batches`). A broker that was killed goes on from its checkpoint:
-Spark gives it the same micro-batch again, which is sent on again if it was committed, and computed
-if it was not.
+sent under fixed names (see `batches`). A broker that was killed continues from its checkpoint:
+Spark gives it the same micro-batch again, which is sent again if it was committed, and computed if
+it was not.
+
+`caddis.overlay.EventBroker` decides one event at a time instead; the routing tables and the
+policies are the same.
 """
 
 from __future__ import annotations
 
+import logging
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
@@ -29,17 +33,20 @@ from caddis.files import FileFormat
 from caddis.language import Clause, parse_all
 from caddis.matching import Matcher
 from caddis.models import Catalogue, Model, Tally
-from caddis.overlay import BATCH_FORWARDINGS
-from caddis.overlay.routing import Read
+from caddis.overlay import BATCH_FORWARDINGS, Read
 from caddis.spark.base import read_event_stream
 from caddis.spark.matching import ModelFolder, OnError
-from caddis.spark.overlay.batches import BatchFolder, Committed, Totals, Written
-from caddis.spark.overlay.control import ControlPlane, declare
+from caddis.spark.overlay.batches import WRITTEN, BatchFolder, Committed, Kind, Totals, Written
+from caddis.spark.overlay.control import ControlLogs, ControlPlane, declare
 from caddis.spark.overlay.folder import OverlayFolder
-from caddis.spark.overlay.transport import WRITTEN, OutStream, as_records
+from caddis.spark.overlay.logs import FolderLog
+from caddis.spark.overlay.transport import OutStream, Transport, as_records
 from caddis.spark.overlay.worker import GraphFolder, RouteOperator, RouteSettings
 
+logger = logging.getLogger(__name__)
+
 POLL = "200 milliseconds"
+"""How often a query looks for events: near the least time that a micro-batch takes anyway."""
 EVERYTHING = "TRUE"
 
 
@@ -52,12 +59,13 @@ class EventSettings:
     event_key: str = "event_id"
     timezone: str = "UTC"
     policy: str | None = None
+    """One of BATCH_FORWARDINGS; None for its default."""
     on_error: OnError = "unknown"
     tasks: int = 2
-    """In how many tasks a micro-batch is routed at most."""
+    """Into how many tasks a micro-batch is split at most."""
 
     def reader(self) -> Read:
-        """The clauses of WHERE texts; SubscriptionError for one that cannot be used."""
+        """A function that gives the clauses of a WHERE text, or raises SubscriptionError."""
         concepts = Catalogue(self.models).vocabulary_for(self.schema)
 
         @cache
@@ -72,38 +80,56 @@ class EventSettings:
 
 @dataclass(frozen=True, slots=True)
 class BrokerSettings:
-    """What the overlay file says of one broker."""
+    """What the overlay file states about one broker."""
 
     name: str
     neighbours: tuple[str, ...] = ()
     subscriptions: Mapping[str, str] = field(default_factory=dict)
     """WHERE texts by id."""
     publishes: Path | None = None
+    """A folder of events that are published here."""
     format: FileFormat = "parquet"
     advertises: str = EVERYTHING
 
 
-class StreamingBroker:
-    """Runs one broker; `folder.running(name)` must be held meanwhile."""
+def control_logs(
+    name: str, neighbours: Sequence[str], folder: OverlayFolder, transport: Transport
+) -> ControlLogs:
+    """The logs of one broker's control plane."""
+    return ControlLogs(
+        FolderLog(folder.broker(name) / "journal"),
+        folder.clients(name),
+        {other: transport.control(other, name) for other in neighbours},
+        {other: transport.control(name, other) for other in neighbours},
+    )
+
+
+class BatchBroker:
+    """Runs one broker. `folder.running(name)` must be held meanwhile.
+
+    transport: how it reaches its neighbours.
+    """
 
     def __init__(
-        self, broker: BrokerSettings, events: EventSettings, folder: OverlayFolder
+        self,
+        broker: BrokerSettings,
+        events: EventSettings,
+        folder: OverlayFolder,
+        transport: Transport,
     ) -> None:
         self.name = broker.name
         self._broker, self._events, self._folder = broker, events, folder
+        self._transport = transport
         self._home = folder.broker(broker.name)
         self._batches = BatchFolder(self._home / "out")
         self._graphs = GraphFolder(self._home / "graphs")
         self._models = self._model_folder()
         self._advertised = self._advertised_matcher()
         self._published: tuple[int, str] | None = None
+        """The version of the tables whose graph was written last, and the graph's name."""
         self._lock = threading.Lock()
-        self.control = ControlPlane(
-            broker.name,
-            events.reader(),
-            folder.control_logs(broker.name, broker.neighbours),
-            folder.covering,
-        )
+        logs = control_logs(broker.name, broker.neighbours, folder, transport)
+        self.control = ControlPlane(broker.name, events.reader(), logs, folder.covering)
         advertises = broker.advertises if broker.publishes is not None else None
         declare(folder.clients(broker.name), broker.name, broker.subscriptions, advertises)
         last = self._batches.last()
@@ -113,19 +139,22 @@ class StreamingBroker:
         self._check_checkpoint(last)
 
     def start(self, session: SparkSession) -> StreamingQuery:
-        """Begin to route events, from where the broker was."""
+        """Begin to route events where the broker stopped before."""
         records = as_records(self._source(session)).unionByName(
-            self._folder.transport.incoming(session, self.name, self._events.schema)
+            self._transport.incoming(session, self.name, self._events.schema)
         )
         writer = records.writeStream.foreachBatch(self._route).queryName(f"broker {self.name}")
         writer = writer.option("checkpointLocation", str(self._checkpoint))
-        return writer.trigger(processingTime=POLL).start()
+        query = writer.trigger(processingTime=POLL).start()
+        logger.info("broker %s starts after %d micro-batches", self.name, self.totals.batches)
+        return query
 
     def _source(self, session: SparkSession) -> DataFrame:
-        """What is published here.
+        """The stream of events that are published here.
 
-        Where nothing is, a folder that stays empty takes its place: a checkpoint holds on to how
-        many sources its query has, and the overlay file may say otherwise at the next start.
+        Where nothing is published, a folder that stays empty takes its place: a checkpoint insists
+        on the number of sources that its query had, and the overlay file may change until the next
+        start.
         """
         folder = self._broker.publishes
         if folder is None:
@@ -142,20 +171,26 @@ class StreamingBroker:
         return self._home / "checkpoint"
 
     def _route(self, records: DataFrame, number: int) -> None:
-        """One micro-batch; Spark may give it twice."""
+        """Route a micro-batch; Spark may give the same one twice."""
         try:
             self._send(records, number)
         except Exception as error:
-            # Spark would tell of it in a Java exception's text.
+            # Spark would report it only as text within a Java exception.
             self.failure = error
+            logger.warning("broker %s stops at micro-batch %d: %s", self.name, number, error)
             raise
 
     def _send(self, records: DataFrame, number: int) -> None:
-        committed = self._batches.committed(number) or self._computed(records, number)
+        committed = self._batches.committed(number)
+        if committed is None:
+            committed = self._computed(records, number)
+        else:
+            logger.warning("broker %s sends micro-batch %d again", self.name, number)
         for kind, target, files in committed.files():
             self._stream(kind, target).publish(number, files)
+        logger.debug("broker %s sent micro-batch %d: %s", self.name, number, committed.written)
         self.totals = committed.totals
-        self.problems += sum(one.rows for one in committed.written if one.kind == "problem")
+        self.problems += committed.rows("problem")
         self.routed += 1
 
     def _computed(self, records: DataFrame, number: int) -> Committed:
@@ -169,12 +204,15 @@ class StreamingBroker:
             self._events.event_key,
         )
         operator = RouteOperator(settings, self._version(), str(staging))
-        told = records.coalesce(self._events.tasks).mapInArrow(operator, WRITTEN).collect()
-        return self._batches.commit(number, staging, [Written(**row.asDict()) for row in told])
+        rows = records.coalesce(self._events.tasks).mapInArrow(operator, WRITTEN).collect()
+        written = [Written(**row.asDict()) for row in rows]
+        committed = self._batches.commit(number, staging, written)
+        logger.info("broker %s committed micro-batch %d", self.name, number)
+        return committed
 
-    def _stream(self, kind: str, target: str) -> OutStream:
+    def _stream(self, kind: Kind, target: str) -> OutStream:
         if kind == "forwarded":
-            return self._folder.transport.outgoing(self.name, target)
+            return self._transport.outgoing(self.name, target)
         if kind == "notified":
             return self._folder.notifications(self.name)
         if kind == "problem":
@@ -182,15 +220,16 @@ class StreamingBroker:
         return self._folder.refused(self.name)
 
     def _version(self) -> str:
-        """The routing graph of now: compiled for the first micro-batch after a change."""
+        """The name of the current routing graph; a changed one is compiled and written first."""
         with self._lock:
             if self._published is None or self._published[0] != self.control.version:
                 version, graph = self.control.graph()
                 self._published = version, self._graphs.publish(graph, self._advertised)
+                logger.info("broker %s routes by version %d of its tables", self.name, version)
             return self._published[1]
 
     def _model_folder(self) -> ModelFolder:
-        """The models as they are now; what they were seen to cost and answer is kept."""
+        """The models as they are now, with what earlier starts learnt about their costs."""
         folder = self._home / "models"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -208,7 +247,7 @@ class StreamingBroker:
     def _check_checkpoint(self, last: Committed | None) -> None:
         if last is not None and not self._checkpoint.is_dir():
             raise OverlayError(
-                f"broker {self.name!r} has sent on micro-batches, but its checkpoint "
+                f"broker {self.name!r} has sent micro-batches, but its checkpoint "
                 f"{self._checkpoint} is gone: it would send events twice; begin with a new folder "
                 "(--dir)"
             )
