@@ -22,6 +22,7 @@ from caddis.language import (
 from caddis.language.reading import is_plain_name, read
 from caddis.language.refusals import ShapeProblem
 from caddis.language.shapes import CONCEPT_STAND_IN, lift, lift_key
+from tests.runs import times
 
 SCHEMA = pa.schema(
     [
@@ -315,7 +316,7 @@ def check_like_in_place(where: str, table: ClauseTable) -> None:
     assert meaning(clauses_of(table)) == meaning(clauses_of(any_concept))
 
 
-@settings(max_examples=300)
+@settings(max_examples=times(100, 600))
 @given(conditions | soups)
 @example("beach(photo).x")
 @example("! beach(photo) AND NOT(c1 (photo))")

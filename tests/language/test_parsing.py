@@ -27,6 +27,7 @@ from caddis.language import (
 )
 from caddis.language.columns import float_key
 from caddis.language.predicates import ALL_KNOWN, HIGHEST, LOWEST, ONLY_NULL, Key, after, before
+from tests.runs import times
 
 SCHEMA = pa.schema(
     [
@@ -384,7 +385,7 @@ soups = st.lists(st.tuples(st.sampled_from(WORDS.split()), spaces), max_size=9).
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=times(200, 1000))
 @given(soups)
 @example("price = 1 -- x\r AND city = 'a'")
 @example("price = \u0661 OR (")

@@ -16,6 +16,7 @@ from caddis.errors import InvalidSubscriptions, SubscriptionTableError
 from caddis.language import Vocabulary
 from tests.oracle.clauses import Clauses
 from tests.oracle.events import random_batch, random_schema
+from tests.runs import seeds, times
 
 SCHEMA = pa.schema(
     [
@@ -271,7 +272,7 @@ def random_events(random: Random, count: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, SCHEMA)
 
 
-@settings(max_examples=20)
+@settings(max_examples=times(10, 50))
 @given(st.randoms(use_true_random=False), st.lists(st.integers(0, 60), max_size=4))
 def test_a_batch_may_be_split_anywhere(random, cuts):
     batch, matcher = random_events(random, 60), compiled(*MANY)
@@ -283,7 +284,7 @@ def test_a_batch_may_be_split_anywhere(random, cuts):
     assert found == whole
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(4, 20))
 def test_a_sample_changes_nothing_in_the_results(seed):
     random = Random(seed)
     batch = random_events(random, 80)
@@ -292,7 +293,7 @@ def test_a_sample_changes_nothing_in_the_results(seed):
         assert pairs(compiled(*MANY, sample=sample).match(batch)) == expected
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3, 12))
 def test_a_sample_of_any_schema_changes_nothing_in_the_results(seed):
     random = Random(seed)
     batch = random_batch(random, random_schema(random), rows=30)
@@ -303,7 +304,7 @@ def test_a_sample_of_any_schema_changes_nothing_in_the_results(seed):
     assert pairs(sampled.match(batch)) == pairs(plain.match(batch))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(3, 10))
 def test_the_order_of_subscriptions_only_changes_the_link_numbers(seed):
     random = Random(seed)
     batch, order = random_events(random, 50), list(range(len(MANY)))

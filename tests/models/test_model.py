@@ -1,4 +1,6 @@
 import datetime as dt
+import subprocess
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -105,3 +107,13 @@ def test_words_of_sql_are_no_concepts(word):
 
 def test_all_concepts_of_imagenet_can_be_called():
     assert named(list(imagenet_concepts())) == tuple(imagenet_concepts())
+
+
+def test_what_few_need_is_imported_only_when_it_is_needed():
+    script = """
+import sys
+import caddis.models
+print(sorted({"onnx", "onnxruntime", "PIL", "pyspark"} & set(sys.modules)))
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert found.stdout.split() == [b"[]"]

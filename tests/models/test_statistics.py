@@ -1,4 +1,5 @@
 import json
+import math
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from caddis.errors import ModelError
 from caddis.models import Statistics, Tally
 from caddis.models.model import DEFAULT_SELECTIVITY
+from caddis.models.statistics import Estimate
 from tests.models.readings import PHOTO, reading
 
 LOUD = reading("loud", "loud", "rude", cost=4.0, selectivity={"rude": 0.05})
@@ -180,3 +182,73 @@ def test_a_file_with_numbers_that_cannot_be_is_damaged(change, tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ModelError, match=r"none\.json"):
         Statistics.load(tmp_path / "none.json")
+
+
+counts = st.integers(0, 10**9)
+arrays = st.one_of(st.just([]), st.lists(st.integers(0, 10**9), min_size=3, max_size=3)).map(
+    lambda some: np.array(some, np.int64)
+)
+tallies = st.builds(
+    Tally, counts, counts, counts, counts, counts, counts.map(float), yes=arrays, known=arrays
+)
+
+
+def test_what_is_saved_is_never_less_than_nothing():
+    assert (Tally(needed=5, runs=2).saved, Tally(needed=2, runs=5).saved) == (3, 0)
+
+
+@given(tallies, tallies, tallies)
+def test_tallies_add_up_in_any_order(one, two, three):
+    assert (one + (two + three)).to_json() == ((three + one) + two).to_json()
+    assert (Tally() + one).to_json() == one.to_json() == (one + Tally()).to_json()
+    assert (one + two).needed == one.needed + two.needed
+
+
+@given(tallies)
+def test_a_tally_passes_through_json(tally):
+    again = Tally.from_json(json.loads(json.dumps(tally.to_json())))
+    assert again.to_json() == tally.to_json()
+    assert again.yes.dtype == np.int64
+
+
+def test_adding_leaves_what_was_added_as_it_was():
+    kept = one = Tally(runs=1, yes=np.array([1]), known=np.array([2]))
+    one += Tally(runs=1, yes=np.array([1]), known=np.array([2]))
+    assert (kept.runs, kept.yes.tolist(), one.runs, one.yes.tolist()) == (1, [1], 2, [2])
+
+
+observations = st.integers(0, 5_000)
+half_lives = st.floats(0.5, 1e7)
+means = st.floats(0, 1e6)
+
+
+@given(means, st.floats(0.1, 1e4), means, observations, observations, half_lives)
+def test_observations_of_one_mean_may_come_in_any_parts(start, weight, mean, some, rest, half_life):
+    before = Estimate(start, weight)
+    at_once = before.after(mean, some + rest, half_life)
+    in_parts = before.after(mean, some, half_life).after(mean, rest, half_life)
+    assert in_parts.mean == pytest.approx(at_once.mean, rel=1e-9)
+    assert in_parts.weight == pytest.approx(at_once.weight, rel=1e-9)
+
+
+@given(st.lists(means, max_size=30), half_lives)
+def test_an_observation_counts_half_after_a_half_life(seen, half_life):
+    estimate = Estimate(5.0, 8.0)
+    for one in seen:
+        estimate = estimate.after(one, 1, half_life)
+    ages = range(len(seen))[::-1]
+    weights = [8.0 * 2 ** (-len(seen) / half_life), *(2 ** (-age / half_life) for age in ages)]
+    total = math.fsum(weights)
+    mean = math.fsum(w * x for w, x in zip(weights, [5.0, *seen], strict=True)) / total
+    assert estimate.weight == pytest.approx(total, rel=1e-9)
+    assert estimate.mean == pytest.approx(mean, rel=1e-9)
+
+
+@given(means, means, observations, half_lives)
+def test_an_estimate_stays_between_what_it_was_and_what_was_seen(start, mean, count, half_life):
+    after = Estimate(start).after(mean, count, half_life).mean
+    assert min(start, mean) * (1 - 1e-9) <= after <= max(start, mean) * (1 + 1e-9)
+
+
+def test_very_many_observations_leave_nothing_of_the_guess():
+    assert Estimate(1e6).after(2.0, 10**9, 100.0).mean == pytest.approx(2.0)

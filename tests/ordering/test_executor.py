@@ -33,6 +33,7 @@ from tests.ordering.clauses import (
     matcher_of,
     models,
 )
+from tests.runs import times
 
 SHARING = [name for name, policy in POLICIES.items() if policy.shares]
 
@@ -71,7 +72,7 @@ def with_models(
 
 
 @pytest.mark.parametrize("policy", list(POLICIES))
-@settings(max_examples=25)
+@settings(max_examples=times(12, 60))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_every_policy_matches_what_evaluating_every_concept_gives(policy, seed):
     rng = np.random.default_rng(seed)
@@ -80,7 +81,7 @@ def test_every_policy_matches_what_evaluating_every_concept_gives(policy, seed):
     assert pairs(executor_of(wheres, policy).match(batch)) == expected(wheres, events)
 
 
-@settings(max_examples=20)
+@settings(max_examples=times(10, 50))
 @given(seed=st.integers(0, 2**32 - 1), cached=st.booleans())
 def test_however_events_are_batched_the_matches_are_the_same(seed, cached):
     rng = np.random.default_rng(seed)
@@ -96,7 +97,7 @@ def test_however_events_are_batched_the_matches_are_the_same(seed, cached):
     assert found == expected(wheres, events)
 
 
-@settings(max_examples=20)
+@settings(max_examples=times(10, 50))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_subscriptions_in_several_parts_match_as_in_one_and_dead_ones_do_not(seed):
     rng = np.random.default_rng(seed)

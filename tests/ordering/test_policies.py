@@ -31,6 +31,7 @@ from tests.ordering.twins import (
     open_literals,
     satisfied_links,
 )
+from tests.runs import seeds, times
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -72,7 +73,7 @@ def found(
 
 
 @pytest.mark.parametrize("policy", list(POLICIES))
-@settings(max_examples=60)
+@settings(max_examples=times(25, 120))
 @given(seed=SEEDS)
 def test_however_events_are_batched_every_policy_finds_what_evaluating_every_concept_finds(
     policy, seed
@@ -133,7 +134,7 @@ def test_a_remembered_choice_that_does_not_fit_is_thought_over(policy):
 @pytest.mark.parametrize("policy", list(POLICIES))
 def test_no_event_costs_less_than_its_certificate(policy):
     rng = np.random.default_rng(4)
-    drawn = [random_instance(rng) for _ in range(60)]
+    drawn = [random_instance(rng) for _ in seeds(30, 120)]
     drawn += [paper_workload(60, 20, rng=rng), spread_costs(60, 20, rng=rng)]
     for instance in drawn:
         events = outcomes(instance, 12, rng)

@@ -17,6 +17,7 @@ from tests.ordering.twins import (
     drawn_problem,
     open_literals,
 )
+from tests.runs import seeds
 
 Shape = tuple[object, ...]
 
@@ -74,7 +75,7 @@ def test_parts_of_one_shape_have_one_key_and_others_have_others():
     by_key: dict[int, Shape] = {}
     by_shape: dict[Shape, int] = {}
     rng = np.random.default_rng(1)
-    for _ in range(1500):
+    for _ in seeds(1500, 6000):
         problem = drawn_problem(rng)
         demand = problem.demand()
         plan = problem.plan(demand)

@@ -29,6 +29,7 @@ from caddis.matching.index.encoding import ColumnCoder
 from caddis.matching.index.packing import PackedClauses, is_wide, pack
 from caddis.matching.kernels import layout
 from caddis.matching.kernels.layout import COLUMN, COUNT, FIRST, HIGH, KIND, LOW
+from tests.runs import times
 
 EPOCH = dt.datetime(1970, 1, 1)
 
@@ -126,7 +127,7 @@ def predicates_on(draw: st.DrawFn, kind: Kind) -> list[ValueSet]:
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=40)
+@settings(max_examples=times(15, 100))
 @given(data=st.data())
 def test_a_code_is_accepted_exactly_if_the_value_is_in_the_set(name, data):
     kind = KINDS[name]

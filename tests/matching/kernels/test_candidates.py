@@ -48,8 +48,9 @@ from tests.matching.twins import (
     random_codes,
     with_pattern_rows,
 )
+from tests.runs import seeds
 
-SEEDS = range(25)
+SEEDS = seeds(10, 50)
 Pair = tuple[int, int]
 
 small = st.integers(0, 9)
@@ -394,7 +395,7 @@ def rows_of(index: AccessIndex, batch: BatchArrays, pattern: int) -> list[int]:
     return rows
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(25, 200))
 def test_a_batch_matches_each_clause_that_is_true_of_a_row_once(seed):
     packed, index, batch = built(Random(seed))
     found, tried = kernels.match_batch(
@@ -405,7 +406,7 @@ def test_a_batch_matches_each_clause_that_is_true_of_a_row_once(seed):
     assert tried >= len(expected)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(3, 10))
 def test_a_large_batch_makes_the_buffer_grow(seed):
     random = Random(seed)
     packed = random_clauses(random, clauses=400)

@@ -35,8 +35,9 @@ from tests.matching.twins import (
     members_of,
     random_clauses,
 )
+from tests.runs import seeds
 
-SEEDS = range(25)
+SEEDS = seeds(10, 50)
 
 
 def random_likelihood(random: Random, packed: PackedClauses) -> Floats:
