@@ -7,6 +7,9 @@
 The command line, which imports no pyspark, finds Spark's own types here, too.
 """
 
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
 from caddis.spark.base.failures import spark_failures
 from caddis.spark.base.folders import (
     Version,
@@ -18,9 +21,6 @@ from caddis.spark.base.folders import (
     replace_json,
 )
 from caddis.spark.base.frames import (
-    DataFrame,
-    SparkSession,
-    StreamingQuery,
     arrow_schema,
     counted,
     literally,

@@ -1,14 +1,14 @@
 """What went wrong in Spark, in one sentence for the person who can mend it.
 
 Spark wraps a failure in layers of Java and Python traces. An error that Caddis raised in a worker
-is found inside and raised again as what it was; a file that cannot be read is named; of anything
-else Spark's own first sentence is kept. The whole story stays in `__cause__`.
+is found inside and raised again as what it was; a file that cannot be read is named; anything else
+keeps Spark's own first sentence. The whole story stays in `__cause__`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote
 
@@ -20,6 +20,8 @@ from caddis.errors import CaddisError, EnvironmentProblem, EventError
 
 SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
 
+# A worker's error is the end of a Python trace inside a Java trace, and may have several lines: it
+# ends at an empty line, or where Java or Spark goes on.
 _OURS = re.compile(
     r"caddis\.errors\.(\w+): (.+?)(?=\n\n|\n\s*at |\nJVM |\n SQLSTATE|\s*\Z)", re.DOTALL
 )
@@ -38,7 +40,7 @@ def spark_failures() -> Iterator[None]:
 
 
 def as_caddis_error(error: Exception) -> CaddisError:
-    """The error of ours that a failure of Spark amounts to."""
+    """The error of Caddis that a failure of Spark amounts to."""
     text = str(error)
     ours = _OURS.search(text)
     if ours is not None:
@@ -53,7 +55,7 @@ def as_caddis_error(error: Exception) -> CaddisError:
 
 
 def reason(error: Exception) -> str:
-    """Spark's own sentence: of its named conditions the innermost, or the last cause."""
+    """Spark's own sentence: the innermost of its named conditions, or the last cause."""
     text = str(error)
     conditions = _CONDITION.findall(text)
     if conditions:
@@ -65,41 +67,37 @@ def reason(error: Exception) -> str:
 
 
 def _malformed(text: str) -> CaddisError:
-    """A line that is no JSON, or a CSV line of another length; the innermost cause says which."""
+    """Explain a line that is no JSON, or a CSV line of another length."""
     return EventError(f"{_file(text)}a line cannot be read: {_innermost(text)}")
 
 
 def _unreadable(text: str) -> CaddisError:
-    file, said = _file(text), _innermost(text)
-    named = said.startswith(file.removesuffix(": ")) and file
-    return EventError(said if named else f"{file}cannot be read: {said}")
+    file, cause = _file(text), _innermost(text)
+    named = cause.startswith(file.removesuffix(": ")) and file
+    return EventError(cause if named else f"{file}cannot be read: {cause}")
 
 
 def _other_type(text: str) -> CaddisError:
-    said = re.search(
+    types = re.search(
         r"Parquet column \[(.+?)\].*?type \"?(.+?)\"?, actual Parquet type (.+?)\.", text
     )
-    if said is None:
+    if types is None:
         return _unreadable(text)
-    return EventError(f"{_file(text)}column {said[1]!r} is {said[3]}, and not {said[2]}")
+    return EventError(f"{_file(text)}column {types[1]!r} is {types[3]}, and not {types[2]}")
 
 
 def _innermost(text: str) -> str:
-    """What the last cause says, without Java's and Spark's codes."""
+    """The last cause in words, without Java's and Spark's codes."""
     causes = _JAVA.findall(text)
-    said = causes[-1][1] if causes else reason(Exception(text))
-    said = re.sub(r"^\[[A-Z0-9_.]+\] | SQLSTATE: \w+", "", said)
-    return said.removeprefix("file:").strip()
+    cause = causes[-1][1] if causes else reason(Exception(text))
+    cause = re.sub(r"^\[[A-Z0-9_.]+\] | SQLSTATE: \w+", "", cause)
+    return cause.removeprefix("file:").strip()
 
 
 def _header(text: str) -> CaddisError:
     return EventError(
         f"{_file(text)}the first line does not name the columns that were expected, in their order"
     )
-
-
-def _schemaless(_: str) -> CaddisError:
-    return EventError("the events' columns cannot be told from the files; give a schema")
 
 
 def _workers_without_caddis(text: str) -> CaddisError:
@@ -111,28 +109,23 @@ def _workers_without_caddis(text: str) -> CaddisError:
     )
 
 
-def _out_of_memory(_: str) -> CaddisError:
-    return EnvironmentProblem("Spark ran out of memory")
-
-
-def _no_space(_: str) -> CaddisError:
-    return EnvironmentProblem("the disk is full")
-
-
 def _no_master(text: str) -> CaddisError:
     return EnvironmentProblem(f"Spark's master does not answer: {reason(Exception(text))}")
 
 
-_KNOWN = {
+_KNOWN: dict[str, Callable[[str], CaddisError]] = {
     "PARQUET_COLUMN_DATA_TYPE_MISMATCH": _other_type,
     "MALFORMED_RECORD_IN_PARSING": _malformed,
     "CSV header does not conform": _header,
     "Number of column in CSV header": _header,
-    "UNABLE_TO_INFER_SCHEMA": _schemaless,
-    "No space left on device": _no_space,
-    "java.lang.OutOfMemoryError": _out_of_memory,
+    "UNABLE_TO_INFER_SCHEMA": lambda _: EventError(
+        "the events' columns cannot be told from the files; give a schema"
+    ),
+    "No space left on device": lambda _: EnvironmentProblem("the disk is full"),
+    "java.lang.OutOfMemoryError": lambda _: EnvironmentProblem("Spark ran out of memory"),
     "ModuleNotFoundError: No module named": _workers_without_caddis,
     "All masters are unresponsive": _no_master,
+    # The last one, since Spark adds it to several of those above.
     "FAILED_READ_FILE": _unreadable,
 }
 

@@ -39,7 +39,7 @@ KEPT_VERSIONS = 32
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Segments by name, oldest first, with the numbers of the links that are no more."""
+    """The names of segments, oldest first, and the numbers of their dead links."""
 
     name: str
     segments: tuple[str, ...]
@@ -47,7 +47,7 @@ class Version:
 
 
 class VersionFolder:
-    """Reads and publishes versions; knows nothing of what is in a segment."""
+    """Reads and publishes versions; knows nothing of what a segment holds."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

@@ -21,23 +21,6 @@ from pyspark.sql.types import ArrayType, DataType, StringType, StructField, Stru
 from caddis.files import FileFormat
 from caddis.language import COLLATION_METADATA, UTF8_BINARY
 
-__all__ = [
-    "DataFrame",
-    "SparkSession",
-    "StreamingQuery",
-    "arrow_schema",
-    "counted",
-    "literally",
-    "outlives_us",
-    "plainly_named",
-    "read_event_stream",
-    "read_events",
-    "session_timezone",
-    "spark_type",
-    "stream_matches",
-    "write_matches",
-]
-
 AnyPath = str | PathLike[str]
 
 POLL = "500 milliseconds"
@@ -118,7 +101,7 @@ def _collation(type_: DataType) -> str:
 def read_events(
     session: SparkSession, path: AnyPath, format_: FileFormat, schema: pa.Schema | None = None
 ) -> DataFrame:
-    """A file, or all files of a folder."""
+    """Read a file, or all files of a folder."""
     reader = session.read.format(_SPARK_NAMES[format_]).options(**_READING[format_])
     if schema is not None:
         reader = reader.schema(from_arrow_schema(schema))
@@ -130,9 +113,9 @@ def read_events(
 def read_event_stream(
     session: SparkSession, folder: AnyPath, format_: FileFormat, schema: pa.Schema | None = None
 ) -> DataFrame:
-    """The files of a folder and those that are moved into it later.
+    """Read the files of a folder, and those that are moved into it later.
 
-    Without a schema it is guessed from the files that are there.
+    Without a schema the columns are guessed from the files that are there.
     """
     spark_schema = read_events(session, folder, format_, schema).schema
     reader = session.readStream.format(_SPARK_NAMES[format_]).options(**_READING[format_])
@@ -156,7 +139,9 @@ def stream_matches(
 ) -> StreamingQuery:
     """Keep writing matches into a folder.
 
-    Exactly once for readers that honour the folder's `_spark_metadata`, as Spark does.
+    Each match is written exactly once for readers that honour the folder's `_spark_metadata`, as
+    Spark does.
+
     once: end when the files that are there now are done.
     """
     writer = matches.writeStream.format(_SPARK_NAMES[format_]).options(**_WRITING[format_])
@@ -168,12 +153,12 @@ def stream_matches(
 
 
 def _absolute(path: AnyPath) -> str:
-    """Java has a current folder of its own."""
+    """The absolute path, since Java has a current folder of its own."""
     return str(Path(path).absolute())
 
 
 def literally(path: AnyPath) -> str:
-    r"""A path to read, in which Spark would take brackets and stars for patterns.
+    r"""Escape a path that Spark reads: it would take brackets and stars for patterns.
 
     >>> print(literally("/a[1]/{b}*"))
     /a\[1\]/\{b\}\*

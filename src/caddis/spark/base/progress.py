@@ -1,7 +1,7 @@
 """How far a running job or stream is.
 
-A job: how many of its tasks are done; Spark's own measure, which a session over Spark Connect does
-not offer (then nothing is told). A stream: what each finished micro-batch took in and gave out.
+Of a job, Spark says how many tasks are done; a session over Spark Connect does not offer that, and
+then nothing is shown. Of a stream, each finished micro-batch says what it took in and gave out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class MicroBatch:
 
 
 class RowCount:
-    """Counts rows on their way through the first job that reads them, at no second pass."""
+    """Counts rows on their way through the first job that reads them, without a second pass."""
 
     def __init__(self) -> None:
         self._observation = Observation()
@@ -49,7 +49,10 @@ class RowCount:
 def watching_tasks(
     session: SparkSession, seen: Callable[[int, int], None], *, every: float = 0.25
 ) -> Iterator[None]:
-    """Meanwhile tell `seen(done, all)` of the running job's tasks, from a thread of its own."""
+    """Call `seen(done, all)` with the running job's tasks every so often, from another thread.
+
+    every: seconds between two calls.
+    """
     over = threading.Event()
     watcher = threading.Thread(target=_watch, args=(session, seen, over, every), daemon=True)
     watcher.start()
@@ -60,21 +63,24 @@ def watching_tasks(
 
 
 def follow(query: StreamingQuery, *, every: int = 1) -> Iterator[MicroBatch]:
-    """Each micro-batch when it is finished, until the query ends; raises what it died of."""
-    told = -1
+    """Yield each micro-batch when it is finished, until the query ends; raise what it died of.
+
+    every: seconds between two looks at the query.
+    """
+    last = -1
     ended = False
     while not ended:
         ended = bool(query.awaitTermination(every))
         for progress in query.recentProgress:
-            if progress.batchId > told and progress.numInputRows > 0:
-                told = progress.batchId
+            if progress.batchId > last and progress.numInputRows > 0:
+                last = progress.batchId
                 yield _micro_batch(progress)
 
 
 def _watch(
     session: SparkSession, seen: Callable[[int, int], None], over: threading.Event, every: float
 ) -> None:
-    """Ends by itself if the session is stopped, or has no context to ask."""
+    """Watch until it is over, or the session is stopped, or has no context to ask."""
     with suppress(*SPARK_ERRORS):
         tracker = session.sparkContext.statusTracker()
         while not over.wait(every):

@@ -1,8 +1,8 @@
-"""A Spark session of our own, quiet from its first breath.
+"""A Spark session of our own, quiet from the start.
 
-Spark's Java process inherits the terminal and writes to it before any log setting is read. So it
-is given a log file in place of the terminal, and a process group of its own: Ctrl-C reaches
-Caddis, which then stops the session. A session that is running already is used as it is, and is
+Spark's Java process inherits the terminal and writes to it before it reads any log setting. It is
+therefore given a log file in place of the terminal, and a process group of its own: Ctrl-C reaches
+Caddis, which then stops the session. A session that is already running is used as it is, and is
 left running.
 """
 
@@ -31,9 +31,11 @@ MOST_OF_A_LOG = 1 << 20
 
 _SETTINGS = {
     "spark.log.level": "ERROR",
+    # A worker keeps what it has loaded: with reuse 2 loads were measured, without it 34.
     "spark.python.worker.reuse": "true",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.catalogImplementation": "in-memory",
+    # As many rows as the operator matches at a time.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32768",
     "spark.sql.files.minPartitionNum": "32",
     "spark.ui.enabled": "false",
@@ -53,8 +55,10 @@ def local_session(
 ) -> Iterator[SparkSession]:
     """The running session, or a new one that is stopped at the end.
 
-    settings: Spark's settings, before our own.
-    quiet: keep what Java says to ourselves; else it goes to stderr.
+    master: where Spark runs, as Spark writes it; `local[*]` uses all cores of this machine.
+    timezone: where dates and times without a time zone are read.
+    settings: Spark's settings, which override our own.
+    quiet: hide what Java prints; otherwise it goes to stderr.
     """
     running = _running()
     if running is not None:
@@ -70,7 +74,7 @@ def local_session(
 
 
 def driver_memory(machine_bytes: int) -> str:
-    """What Spark's Java process may take: a quarter of the machine's memory, 1 to 8 GiB.
+    """How much memory Spark's Java process may use: a quarter of the machine's, 1 to 8 GiB.
 
     >>> driver_memory(16 * GIB), driver_memory(2 * GIB)
     ('4096m', '1024m')
@@ -85,7 +89,7 @@ def machine_memory() -> int:
 
 
 def worker_versions(session: SparkSession) -> dict[str, str]:
-    """Which Python a worker runs, and its packages, as a job that runs there tells."""
+    """The versions of Python and of packages in a worker, found by a job that runs there."""
     versions = session.range(1).mapInArrow(_versions_here, "name STRING, version STRING").collect()
     return {row["name"]: row["version"] for row in versions}
 
@@ -128,7 +132,7 @@ def _configuration(master: str, app: str, timezone: str, settings: Mapping[str, 
 
 
 def _started(conf: SparkConf, log: IO[bytes] | None) -> SparkSession:
-    """Workers run this very Python; another one may lack our packages."""
+    """Start Spark; its workers run this very Python, since another one may lack our packages."""
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if "spark.driver.host" in dict(conf.getAll()):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -145,9 +149,9 @@ def _started(conf: SparkConf, log: IO[bytes] | None) -> SparkSession:
 
 
 def _why(error: Exception, log: IO[bytes] | None) -> str:
-    """Spark's own reason; if Java ended before it could give one, what its log says."""
+    """Spark's own reason, or Java's log if Java ended before it could give one."""
     if log is None or not isinstance(error, PySparkRuntimeError):
         return reason(error)
-    said = os.pread(log.fileno(), MOST_OF_A_LOG, 0).decode(errors="replace")
-    telling = re.search(r"^.*(?:[Ee]rror|[Ee]xception|JAVA_HOME).*$", said, re.MULTILINE)
-    return telling[0].strip() if telling else reason(error)
+    written = os.pread(log.fileno(), MOST_OF_A_LOG, 0).decode(errors="replace")
+    line = re.search(r"^.*(?:[Ee]rror|[Ee]xception|JAVA_HOME).*$", written, re.MULTILINE)
+    return line[0].strip() if line else reason(error)

@@ -1,9 +1,9 @@
 """Many independent calls of one function, spread over Spark's workers.
 
-Every call is a job of one partition, and many jobs wait in Spark's queue, so that a worker is never
-idle and each result is here as soon as it is there: a single job would give all of them at its end.
-A job's overhead is some tens of milliseconds, so a call should take a second or more. What a call
-raises ends everything; a worker that dies is Spark's to replace.
+Every call is a job of one partition, and many jobs wait in Spark's queue. So no worker is idle, and
+each result arrives when its call is done, where a single job would give all of them at its end. A
+job's overhead is some tens of milliseconds, so a call should take a second or more. What a call
+raises ends everything; Spark replaces a worker that dies.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 AT_ONCE = 64
-"""Jobs that wait or run at a time: as many cores are kept busy."""
+"""Jobs that wait or run at a time: this many cores are kept busy."""
 
 
 def spread(
     spark: SparkSession, function: Callable[[T], R], tasks: Iterable[T], *, at_once: int = AT_ONCE
 ) -> Generator[tuple[T, R], None, None]:
-    """Each task with its result, in the order in which they are done.
+    """Yield each task with its result, in the order in which they are done.
 
-    function: travels to the workers by value, or by name if it is a module's; so do tasks and
-        results.
+    function: called with one task; it is pickled, by name if it belongs to a module, and so are
+        tasks and results.
+    at_once: how many jobs wait or run at a time.
 
     >>> from pyspark.sql import SparkSession
     >>> spark = SparkSession.builder.getOrCreate()
@@ -59,7 +60,7 @@ def spread(
 
 
 def _run(spark: SparkSession, tag: str, function: Callable[[T], R], task: T) -> R:
-    """One job, from start to end, or until its tag is interrupted."""
+    """Run one job, from start to end, or until its tag is interrupted."""
     spark.addTag(tag)
 
     def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -61,7 +61,7 @@ class ModelReader:
         self._problems: list[KeyedProblem] = []
 
     def begin(self, version: str | None) -> None:
-        """Turn to a version, or to the current one, and to what other tasks have learnt."""
+        """Turn to a version, or to the current one, and read what other tasks have learnt."""
         self._store.use(version)
         if self._executor is None or self._version != self._store.version:
             parts = self._store.parts

@@ -94,7 +94,9 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """The things that were asked for last, at most so many.
+    """Keeps the things that were asked for last, and forgets the others.
+
+    most: how many it keeps.
 
     >>> squares = Recent[int, int](2)
     >>> [squares.get(one, lambda one=one: one * one) for one in (2, 3, 2, 4)]
@@ -129,7 +131,7 @@ _stores: Recent[str, StoreReader] = Recent(KEPT_STORES)
 
 
 def store_reader(path: str) -> StoreReader:
-    """This process's reader of a store; those of stores that were deleted are let go."""
+    """This process's reader of a store; readers of stores that were deleted are dropped."""
     _stores.drop(lambda known: not Path(known).exists())
     return _stores.get(path, lambda: StoreReader(Path(path)))
 
@@ -162,15 +164,15 @@ class MatchOperator:
                 keys.see(key)
             logger.debug("%s: %d events to match", self.store, batch.num_rows)
             for rows, ids in reader.match(batch, key):
-                found = {self.event_key: key.take(pa.array(rows)), "subscription_id": ids}
-                yield pa.record_batch(found)
+                keys_found = key.take(pa.array(rows))
+                yield pa.record_batch({self.event_key: keys_found, "subscription_id": ids})
         if keys is not None:
             keys.finish()
         reader.finish()
 
 
 def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in larger batches."""
+    """Yield the same rows in larger batches."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:

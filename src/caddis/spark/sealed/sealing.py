@@ -1,8 +1,8 @@
 """Sealing and opening on Spark, for publishers and subscribers whose events are DataFrames.
 
 Unlike `match`, these need keys. They travel to the workers inside the operator that Spark ships,
-over whatever Spark's connections are; no file is written, and no `repr` shows them. Do it on a
-cluster of one's own, and let Spark encrypt its connections.
+over Spark's connections; no file is written, and no `repr` shows them. Use a cluster of your own,
+and let Spark encrypt its connections.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ NUMBERED = ("publisher", "epoch", "run", "number")
 def seal_events(
     events: DataFrame, keys: PublisherKeys, *, event_key: str = EVENT_ID, compressed: bool = False
 ) -> DataFrame:
-    """Events, batch or streaming, sealed for the stream and epoch of a publisher's keys.
+    """Seal events, batch or streaming, for the stream and epoch of a publisher's keys.
 
     Every task is a run of its own. Whoever computes the result twice publishes twice: nobody can
-    tell that the sealed events are the same, so write it down and publish from there.
+    tell that the sealed events are the same, so write it to a file and publish from there.
 
-    keys: of `KeyRing.publisher_keys`; they travel to the workers.
+    keys: what `KeyRing.publisher_keys` gives; they travel to the workers.
     event_key: a column of strings or whole numbers, which everybody may read.
     compressed: whether filters are sent in their shorter form.
     """
@@ -76,7 +76,7 @@ def seal_events(
 
 
 def _check_columns(events: DataFrame, design: StreamDesign, event_key: str) -> None:
-    """Refuse columns of which something would be lost, and the lack of those that must be."""
+    """Refuse columns that would be lost, and events that lack a column they must have."""
     names, known = events.columns, design.schema.names
     if event_key not in names:
         raise EventError(
@@ -91,8 +91,8 @@ def _check_columns(events: DataFrame, design: StreamDesign, event_key: str) -> N
     readable = arrow_schema(events.schema, design.timezone).names
     for name in names:
         if name not in readable:
-            found = events.schema[name].dataType.simpleString()
-            raise EventError(f"column {name!r} is {found}, which cannot be sealed")
+            type_ = events.schema[name].dataType.simpleString()
+            raise EventError(f"column {name!r} is {type_}, which cannot be sealed")
     for one in design.schema:
         if not one.nullable and one.name not in names:
             raise EventError(
@@ -102,7 +102,7 @@ def _check_columns(events: DataFrame, design: StreamDesign, event_key: str) -> N
 
 
 def check_timezone(events: DataFrame, design: StreamDesign) -> None:
-    """Sealed and plain matching must mean the same by a date or a time without a time zone."""
+    """Refuse a session that reads dates and times in another zone than sealed matching does."""
     timezone = session_timezone(events)
     if timezone != design.timezone:
         raise EventError(
@@ -213,15 +213,17 @@ class OpenOperator:
 
 
 def _opened_schema(design: StreamDesign, id_type: pa.DataType, sealed_id: str) -> pa.Schema:
-    """The design's columns, behind the ids. Whoever has a key can seal nulls, so all may be null:
-    Spark does not look, and would follow a pointer that leads nowhere.
+    """The ids, then the design's columns, all of which may be null.
+
+    Whoever has a key can seal nulls. Spark does not look for nulls in a column that is declared
+    without them, and would follow a pointer that leads nowhere.
     """
     own = [pa.field(one.name, _nullable(one.type)) for one in design.schema if one.name != EVENT_ID]
     return pa.schema([(EVENT_ID, id_type), (sealed_id, pa.string()), *own])
 
 
 def _nullable(type_: pa.DataType) -> pa.DataType:
-    """The same type, in which everything within may be null, but for the keys of maps."""
+    """The same type, in which everything but the keys of maps may be null."""
     if pa.types.is_struct(type_):
         return pa.struct([(one.name, _nullable(one.type)) for one in type_])
     if pa.types.is_map(type_):
@@ -232,7 +234,7 @@ def _nullable(type_: pa.DataType) -> pa.DataType:
 
 
 def _with_ids(events: pa.RecordBatch, sealed: pa.RecordBatch, sealed_id: str) -> pa.RecordBatch:
-    """Opened events behind their ids; `sealed` are the same ones before."""
+    """Put ids before opened events; `sealed` are the same events as they arrived."""
     parts = [sealed.column(name).cast(pa.string()) for name in NUMBERED]
     ids = [sealed.column(EVENT_ID), pc.binary_join_element_wise(*parts, "/")]
     own = [name for name in events.schema.names if name != EVENT_ID]

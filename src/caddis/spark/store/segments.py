@@ -54,15 +54,18 @@ class Segments(Protocol):
     def compile(
         self, subscriptions: pa.Table, sample: pa.RecordBatch | None, on_invalid: OnInvalid
     ) -> LinkMatcher:
-        """A matcher of some subscriptions."""
+        """Compile some subscriptions into a matcher."""
 
     def wheres(self, subscriptions: pa.Table) -> pa.ChunkedArray:
-        """Their clauses, as they are kept."""
+        """The clauses of subscriptions, as they are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlainSegments:
-    """WHERE texts about columns of the events."""
+    """Segments of WHERE texts about columns of the events.
+
+    concepts: those that subscriptions may call.
+    """
 
     schema: pa.Schema
     timezone: str
@@ -73,7 +76,6 @@ class PlainSegments:
     def compile(
         self, subscriptions: pa.Table, sample: pa.RecordBatch | None, on_invalid: OnInvalid
     ) -> LinkMatcher:
-        """A matcher of some subscriptions."""
         check_plain(subscriptions)
         return Matcher.compile(
             subscriptions,
@@ -85,13 +87,12 @@ class PlainSegments:
         )
 
     def wheres(self, subscriptions: pa.Table) -> pa.ChunkedArray:
-        """Their clauses, as they are kept."""
         return subscriptions["where"].cast(self.where_type)
 
 
 @dataclass(frozen=True, slots=True)
 class SealedSegments:
-    """Sealed clauses, in bytes.
+    """Segments of sealed clauses, in bytes.
 
     publishers: says how large they must be; without it they must be as large as most of those
         that are compiled together.
@@ -100,7 +101,7 @@ class SealedSegments:
     publishers: Directory | None = None
 
     where_type = pa.large_binary()
-    """Those of a large store have more bytes than 32 bits count."""
+    """Large, since the clauses of a large store have more bytes than 32 bits count."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -112,7 +113,6 @@ class SealedSegments:
     def compile(
         self, subscriptions: pa.Table, sample: pa.RecordBatch | None, on_invalid: OnInvalid
     ) -> LinkMatcher:
-        """A matcher of some subscriptions."""
         from caddis.sealed.matcher import SealedMatcher
 
         check_sealed(subscriptions)
@@ -124,7 +124,6 @@ class SealedSegments:
         )
 
     def wheres(self, subscriptions: pa.Table) -> pa.ChunkedArray:
-        """Their clauses, as they are kept."""
         wheres = subscriptions["where"]
         if not is_text(wheres.type):
             return wheres.cast(self.where_type)
@@ -133,7 +132,7 @@ class SealedSegments:
 
 
 def load_segment(folder: Path) -> LinkMatcher:
-    """A saved matcher of whichever kind."""
+    """Load a saved matcher of either kind."""
     try:
         saved = json.loads((folder / NUMBERS).read_text())["format"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -231,7 +230,7 @@ def alive_pairs(
 
 
 def check_plain(subscriptions: pa.Table) -> None:
-    """Refuse sealed subscriptions, by the first of them."""
+    """Refuse sealed subscriptions; the first one tells."""
     if _holds(subscriptions, sealed=True):
         raise SubscriptionTableError(
             "these subscriptions are sealed: match them with match_sealed, in a store that was "
@@ -240,7 +239,7 @@ def check_plain(subscriptions: pa.Table) -> None:
 
 
 def check_sealed(subscriptions: pa.Table) -> None:
-    """Refuse plain subscriptions, by the first of them."""
+    """Refuse plain subscriptions; the first one tells."""
     if _holds(subscriptions, sealed=False):
         raise SubscriptionTableError(
             "these subscriptions are not sealed: seal them first, or match them with match"
@@ -286,7 +285,7 @@ def _bytes(text: str | None) -> bytes | None:
 
 
 def _holds(subscriptions: pa.Table, *, sealed: bool) -> bool:
-    """Whether the first clause that there is, is sealed or is not, as asked."""
+    """Whether the first clause that is not null is sealed, or is plain if `sealed` is False."""
     if "where" not in subscriptions.column_names:
         return False
     wheres = subscriptions["where"]

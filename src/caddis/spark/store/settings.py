@@ -1,7 +1,7 @@
 """What a store of subscriptions says about itself, in two files beside its segments.
 
 store.json       the version of this layout, the time zone, concepts, and whether it is sealed
-events.schema    of the events that are matched, as Arrow writes schemas
+events.schema    the schema of the events that are matched, as Arrow writes schemas
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from caddis.errors import IndexFolderError
 from caddis.language import Vocabulary
+from caddis.spark.base import replace_json
 
 FORMAT = 1
 SETTINGS = "store.json"
@@ -24,7 +25,9 @@ SCHEMA = "events.schema"
 class Settings:
     """How the subscriptions of a store are read.
 
-    vocabulary: the concepts that they may call.
+    timezone: where dates and times without a time zone are read.
+    vocabulary: the concepts that subscriptions may call.
+    sealed: whether subscriptions and events are sealed.
     """
 
     timezone: str
@@ -33,23 +36,23 @@ class Settings:
 
     @classmethod
     def read(cls, root: Path) -> Settings:
-        """Of a store that is there; IndexFolderError if none is."""
+        """The settings of an existing store; IndexFolderError if there is none."""
         try:
-            found = json.loads((root / SETTINGS).read_text())
-            version = found["format"]
+            plain = json.loads((root / SETTINGS).read_text())
+            version = plain["format"]
             if version != FORMAT:
                 raise IndexFolderError(
                     f"{root} has format {version}, this version reads {FORMAT}: make it anew"
                 )
-            vocabulary = Vocabulary.of(map(tuple, found.get("concepts", ())))
-            return cls(str(found["timezone"]), vocabulary, bool(found.get("sealed", False)))
+            vocabulary = Vocabulary.of(map(tuple, plain.get("concepts", ())))
+            return cls(str(plain["timezone"]), vocabulary, bool(plain.get("sealed", False)))
         except OSError:
             raise _no_store(root) from None
         except (ValueError, KeyError, TypeError) as problem:
             raise _damaged(root, problem) from None
 
     def write(self, root: Path) -> None:
-        """In place of what is there, at once."""
+        """Replace the settings that are there."""
         settings = {
             "format": FORMAT,
             "timezone": self.timezone,
@@ -57,13 +60,11 @@ class Settings:
         }
         if self.sealed:
             settings["sealed"] = True
-        unfinished = root / f"{SETTINGS}.new"
-        unfinished.write_text(json.dumps(settings))
-        unfinished.replace(root / SETTINGS)
+        replace_json(root / SETTINGS, settings)
 
 
 def read_schema(root: Path) -> pa.Schema:
-    """Of the events of a store; IndexFolderError if it is not there or not readable."""
+    """The schema of a store's events; IndexFolderError if it is missing or damaged."""
     try:
         return pa.ipc.read_schema(pa.py_buffer((root / SCHEMA).read_bytes()))
     except OSError:
@@ -73,7 +74,7 @@ def read_schema(root: Path) -> pa.Schema:
 
 
 def write_schema(root: Path, schema: pa.Schema) -> None:
-    """Of the events of a new store."""
+    """Write the schema of a new store's events."""
     (root / SCHEMA).write_bytes(schema.serialize().to_pybytes())
 
 

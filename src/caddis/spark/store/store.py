@@ -53,7 +53,7 @@ MERGE_RATIO = 4
 
 
 class SubscriptionStore:
-    """A versioned folder of subscriptions that a running match follows.
+    """A versioned folder of subscriptions, which a running match follows.
 
     >>> import tempfile
     >>> schema = pa.schema([("city", pa.string())])
@@ -80,13 +80,14 @@ class SubscriptionStore:
         models: Sequence[Model] = (),
         sealed: bool = False,
     ) -> SubscriptionStore:
-        """A new, empty store for events like these. An existing store is not overwritten.
+        """Create an empty store for events like these; an existing store is not overwritten.
 
-        events: a DataFrame, batch or streaming, whose session's time zone is taken over; or an
-            Arrow schema, with the time zone in which dates and times without one are read.
+        events: the events' columns: a DataFrame, batch or streaming, or an Arrow schema.
+        timezone: where dates and times without a time zone are read; a DataFrame brings the time
+            zone of its session.
         models: those whose concepts subscriptions may call; their names are kept, not the models.
-        sealed: whether subscriptions and events are sealed; events are then all alike, and need
-            not be given.
+        sealed: whether subscriptions and events are sealed; sealed events all have the same
+            columns, which need not be given.
         """
         root = Path(path).absolute()
         if (root / "CURRENT").exists():
@@ -106,7 +107,7 @@ class SubscriptionStore:
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> SubscriptionStore:
-        """An existing store."""
+        """Open an existing store."""
         return cls(path)
 
     @property
@@ -116,11 +117,11 @@ class SubscriptionStore:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The concepts that subscriptions may call now, whoever allowed them."""
+        """The concepts that subscriptions may call now; other processes may have allowed more."""
         return Settings.read(self.path).vocabulary
 
     def allow(self, models: Sequence[Model]) -> None:
-        """Let subscriptions call the concepts of these models, too."""
+        """Let subscriptions also call the concepts of these models."""
         if self.sealed:
             check_without_models(models)
         catalogue = Catalogue(models)
