@@ -46,7 +46,7 @@ from caddis.lab.workloads.zipf import Predicates
 from caddis.sealed.clauses.clauses import MOST_CLAUSES
 from caddis.sealed.clauses.subscriptions import unpack_all
 from caddis.sealed.keys.secrets import KeyedHashing
-from caddis.sealed.prefilter.filters import included
+from caddis.sealed.prefilter.prefilter import included
 from caddis.sealed.prefilter.wire import decode
 
 SMALL = Scale(

@@ -10,13 +10,14 @@ import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from caddis.errors import SealedError
+from caddis.sealed.clauses.sealing import SubscriptionSealer
 from caddis.sealed.design import Scheme, StreamDesign
+from caddis.sealed.events.sealing import EventSealer
 from caddis.sealed.keys.authority import Authority
 from caddis.sealed.keys.directory import Directory
 from caddis.sealed.keys.identities import Identity
 from caddis.sealed.keys.rings import KeyRing
 from caddis.sealed.keys.secrets import ContentKey, MatchingKey, PublisherKeys, SubscriberKeys
-from caddis.sealed.sealing import EventSealer, SubscriptionSealer
 from tests.oracle.clauses import Clauses, Node
 from tests.oracle.events import random_schema
 

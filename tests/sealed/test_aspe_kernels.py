@@ -8,8 +8,14 @@ import pytest
 
 from caddis.arrays import Floats, Int64s
 from caddis.sealed.values import aspe
-from caddis.sealed.values.aspe import decide_all, norms
-from caddis.sealed.values.aspe_kernels import decide_pairs, none_negative, product, rotate
+from caddis.sealed.values.aspe import (
+    decide_all,
+    decide_pairs,
+    none_negative,
+    norms,
+    product,
+    rotate,
+)
 
 SEEDS = range(10)
 TOLERANCE = 1e-13

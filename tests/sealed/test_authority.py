@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from caddis.errors import AccessError, KeyFileError, NotEntitled, SealedError
 from caddis.sealed.keys.authority import Authority
-from caddis.sealed.keys.directory import Directory
-from caddis.sealed.keys.entitlements import Purpose, Span, covers, ended, is_open, opened, wrapped
+from caddis.sealed.keys.directory import Directory, Span, covers, ended, is_open, opened
 from caddis.sealed.keys.identities import Identity, PublicIdentity
-from caddis.sealed.keys.rings import Bundle, KeyRing, Package
+from caddis.sealed.keys.rings import Bundle, KeyRing, Package, Purpose, wrapped
 from caddis.sealed.keys.secrets import ContentKey, MatchingKey
 from tests.sealed.parties import Chance, World, design, world
 

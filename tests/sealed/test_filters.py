@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import FilterError
-from caddis.sealed.prefilter.filters import MANY, CountingFilter, filters_from, included
 from caddis.sealed.prefilter.kernels import lowest_place, ones_of
+from caddis.sealed.prefilter.prefilter import MANY, CountingFilter, filters_from, included
 from tests.sealed.plain_filters import packed, unpacked
 
 PLACES = st.lists(st.integers(0, 127), max_size=20)

@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from caddis.errors import CaddisError, KeyFileError
-from caddis.sealed.keys.authority import Authority
-from caddis.sealed.keys.authority_files import (
+from caddis.sealed.keys.authority import (
+    Authority,
     authority_from_json,
     authority_json,
     change_authority,
     create_authority,
     read_authority,
 )
-from caddis.sealed.keys.files import write_secret
+from caddis.sealed.keys.documents import write_secret
 from caddis.sealed.keys.identities import Identity, PublicIdentity
 from caddis.sealed.keys.rings import KeyRing
 from tests.sealed.parties import Chance, World, design, world
@@ -50,7 +50,7 @@ def test_files_with_secrets_are_their_owner_s_alone(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "ann.identity",
         "authority",
-        "authority.lock",
+        ".authority.lock",
     ]
 
 
@@ -127,7 +127,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
     with pytest.raises(KeyFileError, match="No space left"):
         Identity.new("ann", Chance()).write(tmp_path / "ann")
     assert path.read_bytes() == before
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["authority", "authority.lock"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["authority", ".authority.lock"]
 
 
 KILLED = """

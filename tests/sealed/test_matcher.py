@@ -22,14 +22,15 @@ from caddis.errors import (
     TruncatedEvent,
     UnknownPublisher,
 )
+from caddis.sealed.clauses.sealing import SubscriptionSealer
 from caddis.sealed.clauses.subscriptions import as_text, pack, unpack_all
 from caddis.sealed.design import SCHEMES, Scheme
 from caddis.sealed.events.gate import Gate
+from caddis.sealed.events.sealing import EventSealer
 from caddis.sealed.keys.rings import KeyRing
 from caddis.sealed.matcher.groups import Sifting
 from caddis.sealed.matcher.matcher import SealedMatcher, SealedMatches
-from caddis.sealed.matcher.matches import joined
-from caddis.sealed.sealing import EventSealer, SubscriptionSealer
+from caddis.sealed.matcher.search import joined
 from tests.oracle.events import random_batch
 from tests.sealed.homes import (
     EVENTS,

@@ -7,7 +7,7 @@ import numpy as np
 
 from caddis.arrays import Int64s, Words
 from caddis.sealed.matcher.kernels import pairs_have_tokens, pairs_with_tokens, rows_ascend
-from caddis.sealed.prefilter.filters import read_only
+from caddis.sealed.prefilter.prefilter import read_only
 
 MANY = 2**64 - 1
 

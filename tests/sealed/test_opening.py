@@ -22,11 +22,11 @@ from caddis.errors import (
 )
 from caddis.matching import Matcher
 from caddis.sealed.design import SCHEMES
+from caddis.sealed.events.opening import Inbox, Opened, Opener
 from caddis.sealed.events.replays import NoMemory, ReplayMemory
+from caddis.sealed.events.sealing import EventSealer
 from caddis.sealed.events.wire import SealedRow, sealed_rows, sealed_schema, signed_bytes
 from caddis.sealed.keys.rings import KeyRing
-from caddis.sealed.opening import Inbox, Opened, Opener
-from caddis.sealed.sealing import EventSealer
 from tests.oracle.events import random_batch
 from tests.sealed.parties import Chance, World, world
 from tests.sealed.sealed_workloads import (

@@ -15,9 +15,14 @@ from caddis.arrays import Words
 from caddis.errors import FilterError
 from caddis.sealed.design import MOST_BITS
 from caddis.sealed.prefilter import kernels
-from caddis.sealed.prefilter.filters import read_only
 from caddis.sealed.prefilter.paper_lists import PaperLists
-from caddis.sealed.prefilter.prefilter import KEYS, ROWS_AT_ONCE, Prefilter, PrefilterArrays
+from caddis.sealed.prefilter.prefilter import (
+    KEYS,
+    ROWS_AT_ONCE,
+    Prefilter,
+    PrefilterArrays,
+    read_only,
+)
 from tests.sealed.plain_filters import (
     clauses_and_events,
     inclusions,

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import KeyFileError
-from caddis.sealed.keys.documents import (
+from caddis.sealed.keys.documents import verified_document
+from caddis.sealed.keys.identities import PUBLIC_IDENTITY, Identity, PublicIdentity
+from caddis.sealed.keys.secrets import (
     PRIME,
     SMALL_ORDER,
     is_weak_receiving_key,
     is_weak_verifying_key,
-    verified_document,
 )
-from caddis.sealed.keys.identities import PUBLIC_IDENTITY, Identity, PublicIdentity
 from tests.sealed.parties import Chance
 
 D = -121665 * pow(121666, -1, PRIME) % PRIME

@@ -16,8 +16,8 @@ import pytest
 from caddis.arrays import Int32s
 from caddis.matching import Matcher, Matches
 from caddis.sealed.design import SCHEMES
+from caddis.sealed.events.opening import Opener
 from caddis.sealed.matcher.matcher import SealedMatcher
-from caddis.sealed.opening import Opener
 from tests.oracle.events import random_batch
 from tests.sealed.sealed_workloads import (
     EVENT_KEY,

@@ -17,8 +17,10 @@ from caddis.errors import (
     SealedError,
     SubscriptionTableError,
 )
+from caddis.sealed.clauses.sealing import SubscriptionSealer
 from caddis.sealed.clauses.subscriptions import ClauseBlock, join, unpack_all
 from caddis.sealed.design import Scheme, StreamDesign
+from caddis.sealed.events.sealing import EventSealer
 from caddis.sealed.events.wire import (
     NONCE_BYTES,
     ROUTING,
@@ -29,9 +31,8 @@ from caddis.sealed.events.wire import (
     sealed_schema,
     signed_bytes,
 )
-from caddis.sealed.prefilter.filters import included
+from caddis.sealed.prefilter.prefilter import included
 from caddis.sealed.prefilter.wire import decode
-from caddis.sealed.sealing import EventSealer, SubscriptionSealer
 from caddis.sealed.values.aspe import decide_all, tolerance
 from tests.sealed.sealed_workloads import publisher_keys, subscriber_keys, subscriptions
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.bloom import false_positive_rate
 from caddis.errors import FilterError
-from caddis.sealed.prefilter.wire import best_within, decode, encode, largest_within, tradeoff
+from caddis.sealed.prefilter.wire import decode, encode
 from tests.sealed.plain_filters import Places, packed, random_filters, unpacked
 
 PLACES = st.sets(st.integers(0, 191), max_size=100)
@@ -138,28 +137,6 @@ def test_rice_codes_are_within_a_tenth_of_the_entropy(share):
 def test_a_half_full_filter_is_sent_as_it_is():
     filters = random_filters(np.random.default_rng(0), 20, 9, 0.5)
     assert {len(blob) for blob in encode(filters, compressed=True)} == {73}
-
-
-def test_a_larger_filter_with_fewer_hashes_errs_less_at_the_same_length():
-    plain = tradeoff(35, 576, 10)
-    best = best_within(35, plain.plain_bytes)
-    assert best.compressed_bytes <= plain.plain_bytes
-    assert best.rate < plain.rate / 4
-    assert best.rate == false_positive_rate(35, best.bits, best.hashes)
-
-
-def test_one_word_more_would_not_fit():
-    found = largest_within(35, 72, hashes=4)
-    assert found.compressed_bytes <= 72 < tradeoff(35, found.bits + 64, 4).compressed_bytes
-
-
-def test_the_tradeoff_of_an_empty_filter():
-    assert tradeoff(0, 64, 3)[2:] == (8, 0.0, 0.0)
-
-
-def test_a_budget_that_no_filter_fits_is_refused():
-    with pytest.raises(FilterError, match="no filter fits"):
-        largest_within(10, 0.5, hashes=2)
 
 
 def test_filters_on_the_wire_have_whole_words():

@@ -114,7 +114,7 @@ def _remove_leftovers(path: Path) -> None:
 def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # no process has so large a number
         return False
     except OSError:  # it is alive, and another user's
         return True

@@ -1,10 +1,22 @@
-from .clauses import as_text, from_text, join
+from .clauses import SealedSubscriptions, SubscriptionSealer, as_text, from_text, join
 from .design import MOST_HASHES, SCHEMES, WORD, Outline, Scheme, StreamDesign, filter_size
-from .events import Admission, Gate, NoMemory, Refusal, ReplayMemory, sealed_schema
+from .events import (
+    Admission,
+    EventSealer,
+    Gate,
+    Inbox,
+    NoMemory,
+    Opened,
+    Opener,
+    Received,
+    Refusal,
+    ReplayMemory,
+    StreamEvents,
+    check_authority,
+    sealed_schema,
+)
 from .keys import Authority, Bundle, Directory, Identity, KeyRing, PublicIdentity
 from .matcher import SealedMatcher, SealedMatches, sealed_clauses_of
-from .opening import Inbox, Opened, Opener, Received, StreamEvents, check_authority
-from .sealing import EventSealer, SealedSubscriptions, SubscriptionSealer
 
 __all__ = [
     "MOST_HASHES",

@@ -1,7 +1,12 @@
-"""TODO."""
+"""Sealed subscriptions: what of a clause may be tested under seal, and its bytes.
 
-from caddis.sealed.clauses.clauses import MOST_CLAUSES, sealable
-from caddis.sealed.clauses.sealing import ClauseSealing
+clauses         what a broker may test of each clause, without ever losing a match
+sealing         SubscriptionSealer: a subscriber's table becomes sealed subscriptions
+subscriptions   their bytes and texts, packed by subscribers and unpacked by brokers
+"""
+
+from caddis.sealed.clauses.clauses import MOST_CLAUSES
+from caddis.sealed.clauses.sealing import SealedSubscriptions, SubscriptionSealer
 from caddis.sealed.clauses.subscriptions import (
     ClauseBlock,
     as_text,
@@ -14,11 +19,11 @@ from caddis.sealed.clauses.subscriptions import (
 __all__ = [
     "MOST_CLAUSES",
     "ClauseBlock",
-    "ClauseSealing",
+    "SealedSubscriptions",
+    "SubscriptionSealer",
     "as_text",
     "from_text",
     "join",
     "pack",
-    "sealable",
     "unpack_all",
 ]

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Int32s, Int64s
+from caddis.arrays import Int32s, Int64s, offsets_of
 from caddis.language import (
     ClauseTable,
     Column,
@@ -70,9 +70,7 @@ class Lists(NamedTuple):
     @classmethod
     def of(cls, lists: list[tuple[int, ...]]) -> Lists:
         """Packed."""
-        counts = np.fromiter(map(len, lists), np.int64, len(lists))
-        starts = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum(counts, out=starts[1:])
+        starts = offsets_of([len(one) for one in lists])
         members = (member for one in lists for member in one)
         return cls(starts, np.fromiter(members, np.int32, int(starts[-1])))
 

@@ -1,4 +1,6 @@
-"""Clauses that are ready to be sealed → filters, tokens and vectors.
+"""Subscribers seal subscriptions, a table at a time.
+
+    WHERE texts ─language─▶ clauses ─`sealable`─▶ what may be tested ─`ClauseSealing`─▶ bytes
 
 Nothing tells in which order a subscriber wrote its predicates: tokens ascend, and the clauses of a
 subscription and the vectors of a clause are shuffled.
@@ -7,14 +9,26 @@ subscription and the vectors of a clause are shuffled.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
-from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words
-from caddis.sealed.clauses.clauses import Bound, Element, Lists, SealableClauses
-from caddis.sealed.clauses.subscriptions import ClauseBlock
+from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words, offsets_of
+from caddis.errors import InvalidSubscriptions, SubscriptionError
+from caddis.language import Concept, parse_all
+from caddis.matching import OnInvalid, named_errors, subscription_ids_of
+from caddis.sealed.clauses.clauses import Bound, Element, Lists, SealableClauses, sealable
+from caddis.sealed.clauses.subscriptions import ClauseBlock, pack
 from caddis.sealed.design import StreamDesign
-from caddis.sealed.keys import DIGEST_BYTES, MatchingKey, Randomness, cells_of, tokens_of
+from caddis.sealed.keys import (
+    DIGEST_BYTES,
+    MatchingKey,
+    Randomness,
+    SubscriberKeys,
+    cells_of,
+    tokens_of,
+)
 from caddis.sealed.values import (
     Coordinates,
     Hashed,
@@ -25,9 +39,75 @@ from caddis.sealed.values import (
     sorted_tokens,
 )
 
+AT_A_TIME = 10_000
+"""Subscriptions that are sealed together: their vectors take some kilobytes each."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedSubscriptions:
+    """A table of `subscription_id` and sealed `where`, without those that cannot be used."""
+
+    table: pa.Table
+    invalid: tuple[SubscriptionError, ...]
+
+
+class SubscriptionSealer:
+    """Seals a subscriber's subscriptions to one stream in one epoch.
+
+    randomness: os.urandom; anything else is for tests.
+    """
+
+    def __init__(self, keys: SubscriberKeys, *, randomness: Randomness) -> None:
+        self._design = keys.design
+        self._randomness = randomness
+        self._sealing = ClauseSealing(keys.matching, keys.design)
+
+    def seal(self, table: pa.Table, on_invalid: OnInvalid = "raise") -> SealedSubscriptions:
+        """Seal a table of `subscription_id` and `where`; no other column is kept.
+
+        on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
+        """
+        ids = subscription_ids_of(table)
+        wheres = table["where"].to_pylist()
+        errors: dict[int, SubscriptionError] = {}
+        chunks: list[pa.Array] = []
+        for first in range(0, len(wheres), AT_A_TIME):
+            blobs, wrong = self._sealed(wheres[first : first + AT_A_TIME])
+            usable = [blob for row, blob in enumerate(blobs) if row not in wrong]
+            chunks.append(pa.array(usable, pa.binary()))
+            errors |= {first + row: error for row, error in wrong.items()}
+        named = named_errors(errors, ids)
+        if named and on_invalid == "raise":
+            raise InvalidSubscriptions(named)
+        kept = pa.array([row not in errors for row in range(len(wheres))], pa.bool_())
+        sealed = pa.chunked_array(chunks, pa.binary())
+        table = pa.table({"subscription_id": ids.filter(kept), "where": sealed})
+        return SealedSubscriptions(table, named)
+
+    def _sealed(self, wheres: list[str | None]) -> tuple[list[bytes], dict[int, SubscriptionError]]:
+        """The bytes of each subscription, and the errors of those that cannot be used."""
+        design = self._design
+        table = parse_all(wheres, design.schema, timezone=design.timezone)
+        clauses = sealable(table, design)
+        errors = dict(table.errors)
+        for row, concept in clauses.concepts.items():
+            errors[row] = _calls_a_model(concept, wheres[row] or "")
+        block = self._sealing.block(clauses, self._randomness)
+        return pack(block, len(wheres)), dict(sorted(errors.items()))
+
+
+def _calls_a_model(concept: Concept, where: str) -> SubscriptionError:
+    at = where.lower().find(concept.name.lower())
+    span = (at, at + len(concept.name)) if at >= 0 else None
+    problem = (
+        f"{concept.name!r} needs a model, and models cannot read sealed events; a publisher may "
+        "publish the answer as a column"
+    )
+    return SubscriptionError(problem, where, span)
+
 
 class ClauseSealing:
-    """Seals clauses for a stream in an epoch."""
+    """Makes filters, tokens and vectors of clauses, for a stream in an epoch."""
 
     def __init__(self, key: MatchingKey, design: StreamDesign) -> None:
         self._key = key
@@ -60,7 +140,7 @@ class ClauseSealing:
         )
 
     def _digests(self, elements: list[Element]) -> Bytes:
-        """By element, hashed column by column."""
+        """The digest of each element, hashed column by column."""
         digests = np.zeros((len(elements), DIGEST_BYTES), np.uint8)
         for column, numbers in _by_column(elements):
             digests[numbers] = self._hashed.of(column, [elements[at].key for at in numbers])
@@ -89,14 +169,13 @@ class ClauseSealing:
         plain = np.concatenate([equalities, self._bounds(clauses.bounds)[members]])
         owners = np.concatenate([place_of[equal_owners], bound_owners])
         order = np.lexsort((_draws(randomness, len(owners)), owners))
-        starts = np.zeros(count + 1, np.int64)
-        np.cumsum(np.bincount(owners, minlength=count), out=starts[1:])
+        starts = offsets_of(np.bincount(owners, minlength=count))
         return starts, self._transform.queries(plain[order], randomness)
 
     def _equalities(
         self, clauses: SealableClauses, cells: Int32s, randomness: Randomness
     ) -> tuple[Int64s, Floats]:
-        """One vector for all single values that a clause asks for, with the clause's number."""
+        """One vector for all single values that a clause asks for, beside the clause's number."""
         hashed = [not one.column.repeated for one in self._columns]
         terms = [
             (element.column, cell) if hashed[element.column] else None

@@ -1,7 +1,7 @@
-"""The bytes of sealed subscriptions: what subscribers hand to brokers.
+"""The bytes of sealed subscriptions: what subscribers hand to brokers, and how brokers read it.
 
-A subscription has a part for each stream and epoch that it is sealed for, so that it goes on to
-match while a stream moves from one epoch to the next. All numbers begin with their lowest byte.
+A subscription has a part for each stream and epoch that it is sealed for, so that it goes on
+matching while a stream moves from one epoch to the next. All numbers begin with their lowest byte.
 
     version   1 byte
     parts     1 to 256, one after another, each behind its size, 4 bytes
@@ -9,9 +9,12 @@ match while a stream moves from one epoch to the next. All numbers begin with th
     epoch     8 bytes            counts    by clause: its tokens, 2 bytes, and its vectors, 2 bytes
     words     4, of a filter     filters   by clause, 8 bytes a word
     dimensions, clauses  4 each  tokens    by clause, ascending, 8 bytes each
-    stream     4 and UTF-8        vectors   by clause, 8 bytes a dimension
+    stream    4 and UTF-8        vectors   by clause, 8 bytes a dimension
 
 For files and messages that hold texts the same bytes are written as `sealed:` and base64.
+
+Anybody may have written these bytes. The kernels read nothing before it is known to lie within the
+subscription, and multiply no sizes that are not bounded yet.
 """
 
 from __future__ import annotations
@@ -25,33 +28,141 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numba import njit
 
-from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words
+from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words, offsets_of
 from caddis.errors import SealedError
 from caddis.language import is_text
-from caddis.sealed.clauses import unpack_kernels as kernels
-from caddis.sealed.clauses.unpack_kernels import (
-    CLAUSES,
-    CUT_OFF,
-    DIMENSIONS,
-    EPOCH,
-    FIELDS,
-    MANY_PARTS,
-    MISFIT,
-    MOST_PARTS,
-    NO_NUMBER,
-    NO_PART,
-    NO_VERSION,
-    ROW,
-    SOUND,
-    STREAM,
-    STREAM_END,
-    TOKENS,
-    UNSORTED,
-    VECTORS,
-    VERSION,
-    WORDS,
-)
+
+VERSION = 1
+MOST_PARTS = 256
+MOST_WORDS = 1 << 16
+MOST_DIMENSIONS = 1 << 16
+SIZE_BYTES = 4
+HEAD_BYTES = 24
+COUNT_BYTES = 4
+
+SOUND, NO_VERSION, CUT_OFF, NO_PART, MISFIT, NO_NUMBER, UNSORTED, MANY_PARTS = range(8)
+"""What is wrong with a subscription, if anything."""
+
+FIELDS = 10
+ROW, STREAM, STREAM_END, EPOCH, WORDS, DIMENSIONS, CLAUSES, TOKENS, VECTORS, BODY = range(FIELDS)
+"""What is known of a part. STREAM and BODY, the begin of its counts, are places in the bytes."""
+
+
+@njit(cache=True)
+def whole(data: Bytes, at: int, size: int) -> int:
+    """A whole number of so many bytes, the lowest first; 8 bytes are signed."""
+    number = np.int64(0)
+    for i in range(size):
+        number |= np.int64(data[at + i]) << np.int64(8 * i)
+    return int(number)
+
+
+@njit(cache=True)
+def read_part(data: Bytes, at: int, end: int, part: Int64s) -> int:
+    """Read the sizes of the part at a place; what is wrong with it, or SOUND."""
+    if end - at < HEAD_BYTES:
+        return CUT_OFF
+    part[EPOCH] = whole(data, at, 8)
+    part[WORDS] = whole(data, at + 8, 4)
+    part[DIMENSIONS] = whole(data, at + 12, 4)
+    part[CLAUSES] = whole(data, at + 16, 4)
+    stream = whole(data, at + 20, 4)
+    part[STREAM] = at + HEAD_BYTES
+    part[STREAM_END] = part[STREAM] + stream
+    part[BODY] = part[STREAM_END]
+    if part[STREAM_END] > end or COUNT_BYTES * part[CLAUSES] > end - part[BODY]:
+        return CUT_OFF
+    if not (0 < part[WORDS] <= MOST_WORDS and 0 < part[DIMENSIONS] <= MOST_DIMENSIONS):
+        return MISFIT
+    part[TOKENS], part[VECTORS] = 0, 0
+    for clause in range(part[CLAUSES]):
+        place = part[BODY] + COUNT_BYTES * clause
+        part[TOKENS] += whole(data, place, 2)
+        part[VECTORS] += whole(data, place + 2, 2)
+    if max(part[TOKENS], part[VECTORS]) > end - at:
+        return CUT_OFF
+    numbers = part[CLAUSES] * part[WORDS] + part[TOKENS] + part[VECTORS] * part[DIMENSIONS]
+    fits = part[BODY] + COUNT_BYTES * part[CLAUSES] + 8 * numbers == end
+    return check_numbers(data, part) if fits else MISFIT
+
+
+@njit(cache=True)
+def check_numbers(data: Bytes, part: Int64s) -> int:
+    """Whether the tokens of each clause ascend, and all of the vectors' numbers are finite."""
+    at = part[BODY] + part[CLAUSES] * (COUNT_BYTES + 8 * part[WORDS])
+    for clause in range(part[CLAUSES]):
+        count = whole(data, part[BODY] + COUNT_BYTES * clause, 2)
+        for i in range(1, count):
+            last = np.uint64(whole(data, at + 8 * (i - 1), 8))
+            if np.uint64(whole(data, at + 8 * i, 8)) <= last:
+                return UNSORTED
+        at += 8 * count
+    for i in range(part[VECTORS] * part[DIMENSIONS]):
+        if data[at + 8 * i + 7] & 0x7F == 0x7F and data[at + 8 * i + 6] & 0xF0 == 0xF0:
+            return NO_NUMBER
+    return SOUND
+
+
+@njit(cache=True)
+def read_parts(data: Bytes, starts: Int64s, problems: Bytes, parts: Int64s) -> int:
+    """Read all parts of all subscriptions that have no problem yet; how many there are.
+
+    They are put down as far as there is room, so that one call can count and another one list.
+    A subscription of which one part is wrong gets a problem, and none of its parts counts.
+    """
+    used = 0
+    part = np.zeros(FIELDS, np.int64)
+    for row in range(len(starts) - 1):
+        if problems[row] != SOUND:
+            continue
+        at, end, before = starts[row], starts[row + 1], used
+        problem = SOUND if end > at and data[at] == VERSION else NO_VERSION
+        if problem == SOUND and end == at + 1:
+            problem = NO_PART
+        at += 1
+        while problem == SOUND and at < end:
+            size = whole(data, at, SIZE_BYTES) if end - at >= SIZE_BYTES else end
+            if size > end - at - SIZE_BYTES or used - before == MOST_PARTS:
+                problem = MANY_PARTS if used - before == MOST_PARTS else CUT_OFF
+                break
+            problem = read_part(data, at + SIZE_BYTES, at + SIZE_BYTES + size, part)
+            if used < len(parts):
+                part[ROW] = row
+                parts[used] = part
+            used += 1
+            at += SIZE_BYTES + size
+        if problem != SOUND:
+            problems[row] = problem
+            used = before
+    return used
+
+
+@njit(cache=True)
+def copy_parts(
+    data: Bytes, parts: Int64s, counts: Int64s, filters: Bytes, tokens: Bytes, vectors: Bytes
+) -> None:
+    """Put parts of the same sizes together; counts: by clause, of tokens and of vectors."""
+    clause, at_filter, at_token, at_vector = 0, 0, 0, 0
+    for number in range(len(parts)):
+        part = parts[number]
+        at = part[BODY]
+        for _ in range(part[CLAUSES]):
+            counts[clause, 0] = whole(data, at, 2)
+            counts[clause, 1] = whole(data, at + 2, 2)
+            clause += 1
+            at += COUNT_BYTES
+        size = 8 * part[CLAUSES] * part[WORDS]
+        filters[at_filter : at_filter + size] = data[at : at + size]
+        at, at_filter = at + size, at_filter + size
+        size = 8 * part[TOKENS]
+        tokens[at_token : at_token + size] = data[at : at + size]
+        at, at_token = at + size, at_token + size
+        size = 8 * part[VECTORS] * part[DIMENSIONS]
+        vectors[at_vector : at_vector + size] = data[at : at + size]
+        at_vector += size
+
 
 TEXT_PREFIX = "sealed:"
 MOST_OF_A_CLAUSE = (1 << 16) - 1
@@ -156,9 +267,9 @@ def unpack_all(wheres: pa.ChunkedArray | pa.Array) -> tuple[list[ClauseBlock], d
     """
     blobs, problems = _as_bytes(wheres)
     starts, data = _buffers(blobs)
-    count = kernels.read_parts(data, starts, problems, np.empty((0, FIELDS), np.int64))
+    count = read_parts(data, starts, problems, np.empty((0, FIELDS), np.int64))
     parts = np.empty((count, FIELDS), np.int64)
-    kernels.read_parts(data, starts, problems, parts)
+    read_parts(data, starts, problems, parts)
     groups = _grouped(data, parts, problems)
     blocks = []
     for (stream, epoch, words, dimensions), numbers in groups.items():
@@ -200,11 +311,12 @@ def _block(
     all_tokens = np.empty(tokens, "<u8")
     all_vectors = np.empty((vectors, dimensions), "<f8")
     outputs = [_bytes_of(array) for array in (filters, all_tokens, all_vectors)]
-    kernels.copy_parts(data, parts, counts, *outputs)
-    starts = np.zeros((2, clauses + 1), np.int64)
-    np.cumsum(counts.T, axis=1, out=starts[:, 1:])
+    copy_parts(data, parts, counts, *outputs)
+    token_starts, vector_starts = offsets_of(counts[:, 0]), offsets_of(counts[:, 1])
     owner = np.repeat(parts[:, ROW], parts[:, CLAUSES]).astype(np.int32)
-    return ClauseBlock(stream, epoch, owner, filters, starts[0], all_tokens, starts[1], all_vectors)
+    return ClauseBlock(
+        stream, epoch, owner, filters, token_starts, all_tokens, vector_starts, all_vectors
+    )
 
 
 def _bytes_of(array: Words | Floats) -> Bytes:

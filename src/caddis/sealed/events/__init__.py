@@ -1,38 +1,39 @@
-"""TODO."""
+"""Sealed events: how publishers make them, gates admit them and subscribers open them.
 
-from caddis.sealed.events.gate import Admission, Gate, Refusal, event_id_of
-from caddis.sealed.events.payloads import Payloads
-from caddis.sealed.events.replays import NoMemory, ReplayMemory
-from caddis.sealed.events.routing import EventRouting, Routing
-from caddis.sealed.events.wire import (
-    NONCE_BYTES,
-    ROUTING,
-    Header,
-    SealedRow,
-    associated_data,
-    sealed_rows,
-    sealed_schema,
-    shown,
-    signed_bytes,
+wire       the columns of a sealed event, what signature and seal cover, and reading them
+payloads   an event as bytes and back
+sealing    EventSealer: a publisher's batch becomes sealed events
+gate       Gate: which of them are genuine, new and current, for brokers and readers
+replays    ReplayMemory: which of them have been here
+opening    Opener and Inbox: a subscriber opens what it got, and decides for itself
+"""
+
+from caddis.sealed.events.gate import Admission, Gate, Refusal
+from caddis.sealed.events.opening import (
+    Inbox,
+    Opened,
+    Opener,
+    Received,
+    StreamEvents,
+    check_authority,
 )
+from caddis.sealed.events.replays import NoMemory, ReplayMemory
+from caddis.sealed.events.sealing import EventSealer
+from caddis.sealed.events.wire import ROUTING, sealed_schema
 
 __all__ = [
-    "NONCE_BYTES",
     "ROUTING",
     "Admission",
-    "EventRouting",
+    "EventSealer",
     "Gate",
-    "Header",
+    "Inbox",
     "NoMemory",
-    "Payloads",
+    "Opened",
+    "Opener",
+    "Received",
     "Refusal",
     "ReplayMemory",
-    "Routing",
-    "SealedRow",
-    "associated_data",
-    "event_id_of",
-    "sealed_rows",
+    "StreamEvents",
+    "check_authority",
     "sealed_schema",
-    "shown",
-    "signed_bytes",
 ]

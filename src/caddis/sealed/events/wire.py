@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +37,8 @@ TAG_BYTES = 16
 SIGNATURE_BYTES = 64
 
 ROUTING = ("filter", "tokens", "point")
+Routing: TypeAlias = tuple[bytes, bytes, bytes]
+"""What brokers compare: filter, tokens and point of an event."""
 
 
 def sealed_schema(event_id: pa.DataType) -> pa.Schema:
@@ -80,13 +82,13 @@ class Header:
         return b"".join(map(framed, parts))
 
 
-def associated_data(header: Header, routing: tuple[bytes, bytes, bytes]) -> bytes:
+def associated_data(header: Header, routing: Routing) -> bytes:
     """What the payload's seal covers beside the payload; routing: filter, tokens and point."""
     digest = sha256(b"".join(map(framed, routing))).digest()
     return b"caddis payload 1" + header.as_bytes() + digest
 
 
-def signed_bytes(header: Header, routing: tuple[bytes, bytes, bytes], payload: bytes) -> bytes:
+def signed_bytes(header: Header, routing: Routing, payload: bytes) -> bytes:
     """What the publisher's signature covers."""
     parts = b"".join(map(framed, (*routing, payload)))
     return b"caddis event 1" + header.as_bytes() + sha256(parts).digest()
@@ -106,7 +108,7 @@ class SealedRow:
     """A row with all its parts; routing: filter, tokens and point."""
 
     header: Header
-    routing: tuple[bytes, bytes, bytes]
+    routing: Routing
     payload: bytes
     signature: bytes
 

@@ -1,18 +1,28 @@
-"""TODO."""
+"""Who may seal and open what: identities, the authority that grants, and the keys that follow.
 
-from caddis.sealed.keys.authority import Authority
-from caddis.sealed.keys.authority_files import (
+    identities   a party's private keys, and the public half that it shows to the authority
+    authority    parties, streams and grants; issues bundles, rotates epochs, revokes
+    directory    what everybody may know of that, signed: all that a broker needs
+    rings        a party's bundle of wrapped keys, and the KeyRing that it opens
+    secrets      the keys of a stream and epoch, and the keyed hashes made with them
+    documents    the JSON forms of all of these, signatures, and files with mode 0600
+
+Nothing here waits for compiled kernels.
+"""
+
+from caddis.sealed.keys.authority import (
     AUTHORITY,
+    Authority,
     Change,
     change_authority,
     create_authority,
     read_authority,
 )
-from caddis.sealed.keys.directory import DIRECTORY, Directory
-from caddis.sealed.keys.documents import Fields, Json, document, fingerprint, opened_document
-from caddis.sealed.keys.entitlements import (
+from caddis.sealed.keys.directory import (
+    DIRECTORY,
     FIRST_EPOCH,
     ROLES,
+    Directory,
     Role,
     Span,
     as_text,
@@ -20,7 +30,16 @@ from caddis.sealed.keys.entitlements import (
     is_open,
     spans_of,
 )
-from caddis.sealed.keys.files import locked, read_public, write_public
+from caddis.sealed.keys.documents import (
+    Fields,
+    Json,
+    document,
+    fingerprint,
+    locked,
+    opened_document,
+    read_public,
+    write_public,
+)
 from caddis.sealed.keys.identities import IDENTITY, PUBLIC_IDENTITY, Identity, PublicIdentity
 from caddis.sealed.keys.rings import BUNDLE, Bundle, KeyRing, Material
 from caddis.sealed.keys.secrets import (

@@ -1,21 +1,16 @@
-"""Public keys that are worth nothing: points of small order, which anybody can make up.
-
-Under an Ed25519 key of small order a made-up signature may fit whatever was signed, and with an
-X25519 key of small order everybody agrees on the same secret, zero. Honest keys are never such.
-
-An Ed25519 key is the y of a point, little-endian, and the sign of its x. Eight points of the curve
-have an order that divides 8; their ys are 0, 1, -1, and two more that differ in their sign. A y may
-be written in two ways if it is below 19, so it is taken modulo the prime.
-
-The JSON forms of keys, bundles and directories: what each says that it is, and who signed it.
+"""The JSON forms of keys, bundles and directories, and the files that hold them.
 
     {"caddis": "directory", "format": 1, "content": {...}, "signer": "...", "signature": "..."}
 
-A signature (Ed25519) covers the kind and the content, in one form of bytes: keys sorted, no spaces,
-ASCII. That it fits shows that the signer wrote it; who the signer is, its fingerprint tells, and
-whoever knows the one of their authority can ask for it here. What is read may come from anyone:
-every field is checked before it is used, and messages show nothing of it but fingerprints and a
-party's name.
+A document says what it is. If it is signed, the signature covers its kind and its content, and
+whoever pins a fingerprint of the authority can ask for it here. Anybody may have written what is
+read: every field is checked before it is used, and messages show nothing of it but fingerprints and
+a party's name.
+
+Files with secrets have mode 0600 from their first moment on, whatever the umask, and are not read
+while others may read them. Every file is replaced as a whole (`caddis.files`), and a change (read,
+change, write) holds its lock, so that of two changes at once none is lost. Errors name the file,
+never what is in it.
 """
 
 from __future__ import annotations
@@ -23,48 +18,27 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
-from typing import TypeAlias, TypeGuard
+from pathlib import Path
+from typing import TypeAlias, TypeGuard, TypeVar
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PrivateKey,
     Ed25519PublicKey,
 )
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
-from caddis.errors import KeyFileError
-from caddis.sealed.keys.secrets import framed
-
-PRIME = 2**255 - 19
-OF_ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
-SMALL_ORDER = frozenset({0, 1, PRIME - 1, OF_ORDER_8, PRIME - OF_ORDER_8})
-ANY_KEY = X25519PrivateKey.from_private_bytes(bytes(32))
-
-
-def is_weak_verifying_key(key: bytes) -> bool:
-    """Whether an Ed25519 key has small order.
-
-    >>> is_weak_verifying_key(bytes(32))
-    True
-    """
-    return int.from_bytes(key, "little") % 2**255 % PRIME in SMALL_ORDER
-
-
-def is_weak_receiving_key(key: bytes) -> bool:
-    """Whether an X25519 key has small order: then all private keys agree with it on zero.
-
-    >>> is_weak_receiving_key(bytes(32))
-    True
-    """
-    try:
-        ANY_KEY.exchange(X25519PublicKey.from_public_bytes(key))
-    except ValueError:
-        return True
-    return False
-
+from caddis import files
+from caddis.errors import KeyFileError, SealedError
+from caddis.sealed.keys.secrets import framed, is_weak_verifying_key
 
 Json: TypeAlias = dict[str, object]
+Thing = TypeVar("Thing")
+Choice = TypeVar("Choice", bound=str)
 
 KINDS = ("authority", "identity", "public identity", "bundle", "directory", "replay memory")
 FORMAT = 1
@@ -74,9 +48,20 @@ FINGERPRINT_DIGITS = 24
 LONGEST_NAME = 200
 GREATEST = 2**63 - 1
 
+OWNER_ONLY = 0o600
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+MOST_BYTES = 256 << 20
+"""No file with keys is larger; what is not read cannot fill the memory."""
+
+
+# -- documents
+
 
 class Fields:
-    """The fields of a JSON object, each of the type that it must have."""
+    """Reads the fields of a JSON object, and refuses those of a wrong type.
+
+    what: names the object in error messages.
+    """
 
     def __init__(self, plain: object, what: str) -> None:
         if not isinstance(plain, dict):
@@ -91,6 +76,14 @@ class Fields:
             raise self._wrong(name, "a text")
         return value
 
+    def choice(self, name: str, choices: Sequence[Choice]) -> Choice:
+        """One of some strings."""
+        value = self.text(name)
+        for one in choices:
+            if one == value:
+                return one
+        raise self._wrong(name, " or ".join(choices))
+
     def texts(self, name: str) -> list[str]:
         """A list of strings."""
         value = self.plain.get(name)
@@ -102,14 +95,14 @@ class Fields:
         """A whole number."""
         value = self.plain.get(name)
         if not _is_whole(value, least):
-            raise self._wrong(name, f"a whole number from {least} on")
+            raise self._wrong(name, f"a whole number of {least} or more")
         return value
 
     def wholes(self, name: str) -> list[int]:
         """A list of whole numbers."""
         value = self.plain.get(name)
         if not isinstance(value, list) or not all(_is_whole(one, 0) for one in value):
-            raise self._wrong(name, "a list of whole numbers from 0 on")
+            raise self._wrong(name, "a list of whole numbers of 0 or more")
         return value
 
     def flag(self, name: str) -> bool:
@@ -120,7 +113,7 @@ class Fields:
         return value
 
     def data(self, name: str, size: int | None = None) -> bytes:
-        """Bytes, written as base64; exactly so many, if a size is given."""
+        """Bytes, written as base64; exactly `size` of them, if a size is given."""
         try:
             value = base64.b64decode(self.text(name), validate=True)
         except (binascii.Error, ValueError):
@@ -131,7 +124,7 @@ class Fields:
         return value
 
     def json(self, name: str) -> Json:
-        """An object as it is."""
+        """An object, unchecked."""
         value = self.plain.get(name)
         if not isinstance(value, dict):
             raise self._wrong(name, "an object")
@@ -167,7 +160,7 @@ def base64_text(data: bytes) -> str:
 
 
 def document(kind: str, content: Json) -> Json:
-    """The form of something that is not signed."""
+    """The JSON of something that is not signed."""
     return {"caddis": kind, "format": FORMAT, "content": content}
 
 
@@ -177,13 +170,13 @@ def opened_document(kind: str, plain: object) -> Fields:
 
 
 def signed_document(kind: str, content: Json, key: Ed25519PrivateKey) -> Json:
-    """The form of something that this key signs."""
+    """The JSON of something that this key signs."""
     signer = key.public_key().public_bytes_raw()
     return sealed_document(kind, content, signer, key.sign(_signed_bytes(kind, content)))
 
 
 def sealed_document(kind: str, content: Json, signer: bytes, signature: bytes) -> Json:
-    """The form of something that has been signed."""
+    """The JSON of something that has been signed already."""
     return {
         **document(kind, content),
         "signer": base64_text(signer),
@@ -194,7 +187,10 @@ def sealed_document(kind: str, content: Json, signer: bytes, signature: bytes) -
 def verified_document(
     kind: str, plain: object, believed: str | None = None
 ) -> tuple[Fields, bytes, bytes]:
-    """Content, signer and signature; believed: the fingerprint of the only signer to believe."""
+    """Content, signer and signature of a document whose signature fits.
+
+    believed: the fingerprint of the only signer to believe; without it, any is believed.
+    """
     whole = _checked(kind, plain)
     signer, signature = whole.data("signer", KEY_BYTES), whole.data("signature", SIGNATURE_BYTES)
     verify(kind, whole.json("content"), signer, signature, believed)
@@ -204,7 +200,7 @@ def verified_document(
 def verify(
     kind: str, content: Json, signer: bytes, signature: bytes, believed: str | None = None
 ) -> None:
-    """Refuse what the signer did not sign, or what another than the believed one did."""
+    """Refuse what the signer did not sign, and any signer but the believed one."""
     check_signer(kind, signer, believed)
     try:
         if is_weak_verifying_key(signer):
@@ -218,7 +214,7 @@ def verify(
 
 
 def check_signer(kind: str, signer: bytes, believed: str | None) -> None:
-    """Refuse another signer than the one with this fingerprint, if one is given."""
+    """Refuse any signer but the one with this fingerprint, if one is given."""
     if believed is None:
         return
     expected, found = checked_fingerprint(believed), fingerprint(signer)
@@ -237,7 +233,7 @@ def fingerprint(*keys: bytes) -> str:
 
 
 def checked_fingerprint(text: str) -> str:
-    """A fingerprint as people write it.
+    """A fingerprint in its usual form, from any form in which people write it.
 
     >>> checked_fingerprint("66687AAD F862BD77 6C8FC18B")
     '6668-7aad-f862-bd77-6c8f-c18b'
@@ -256,7 +252,7 @@ def _grouped(digits: str) -> str:
 
 
 def checked_name(name: str, what: str = "a party") -> str:
-    """A name that can be shown, and be part of a file's name."""
+    """A name that can be shown and be part of a file's name; KeyFileError if it cannot."""
     fine = name.isprintable() and name == name.strip() and "/" not in name
     if not name or not fine or name[0] in ".-" or len(name.encode()) > LONGEST_NAME:
         raise KeyFileError(
@@ -282,3 +278,98 @@ def _checked(kind: str, plain: object) -> Fields:
 def _signed_bytes(kind: str, content: Json) -> bytes:
     plain = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return b"caddis document" + framed(kind.encode()) + framed(plain.encode())
+
+
+# -- files
+
+
+def read_secret(path: Path, parse: Callable[[object], Thing]) -> Thing:
+    """What `parse` makes of the JSON in a file that only its owner can read."""
+    return _read(path, parse, secret=True)
+
+
+def read_public(path: Path, parse: Callable[[object], Thing]) -> Thing:
+    """What `parse` makes of the JSON in a file that everybody may read."""
+    return _read(path, parse, secret=False)
+
+
+def write_secret(path: Path, plain: Mapping[str, object], *, replace: bool = False) -> None:
+    """Write JSON into a file that only its owner can read; a new one, unless it may be replaced."""
+    _write(path, plain, OWNER_ONLY, replace)
+
+
+def write_public(path: Path, plain: Mapping[str, object], *, replace: bool = False) -> None:
+    """Write JSON into a file that everybody may read, as far as the umask lets them."""
+    _write(path, plain, None, replace)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Be the only one who changes a file; whoever comes second waits until this is done."""
+    with ExitStack() as held:
+        with _naming(path):
+            held.enter_context(files.locked(path))
+        yield
+
+
+def _read(path: Path, parse: Callable[[object], Thing], *, secret: bool) -> Thing:
+    plain = _parsed(path, _content(path, secret))
+    try:
+        return parse(plain)
+    except SealedError as problem:
+        raise KeyFileError(f"{path}: {problem}") from None
+
+
+def _content(path: Path, secret: bool) -> bytes:
+    try:
+        # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise KeyFileError(f"{path}: there is no such file") from None
+    except OSError as problem:
+        raise KeyFileError(f"{path}: {problem.strerror}") from None
+    try:
+        # What was opened is looked at, not the path: that may lead to another file by now.
+        _check_status(path, os.fstat(number), secret)
+    except KeyFileError:
+        os.close(number)
+        raise
+    with os.fdopen(number, "rb") as file:
+        return file.read()
+
+
+def _check_status(path: Path, status: os.stat_result, secret: bool) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise KeyFileError(f"{path} is no file")
+    if secret and status.st_mode & OTHERS:
+        raise KeyFileError(
+            f"{path}: others than its owner can read or change it; if nobody did, close it "
+            f"with: chmod 600 {path}"
+        )
+    if status.st_size > MOST_BYTES:
+        raise KeyFileError(f"{path} is too large for a file with keys")
+
+
+def _parsed(path: Path, content: bytes) -> object:
+    # The parser's own error holds the text, perhaps a secret, so it is not even the cause of ours.
+    with suppress(ValueError, RecursionError):
+        plain: object = json.loads(content)
+        return plain
+    raise KeyFileError(f"{path} is damaged, or no file with keys: it is no JSON")
+
+
+def _write(path: Path, plain: Mapping[str, object], mode: int | None, replace: bool) -> None:
+    content = json.dumps(plain, indent=1) + "\n"
+    with _naming(path):
+        (files.replace_file if replace else files.create_file)(path, content, mode=mode)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn the system's errors into ours, which name the file."""
+    try:
+        yield
+    except FileExistsError:
+        raise KeyFileError(f"{path} exists already; it is not replaced") from None
+    except OSError as problem:
+        raise KeyFileError(f"{path}: {problem.strerror}") from None

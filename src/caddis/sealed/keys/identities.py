@@ -1,7 +1,7 @@
 """Who someone is: a name, a key to sign with (Ed25519) and one to receive keys with (X25519).
 
-The private half never leaves its owner. The public half is signed with its own key, so that a
-damaged one is noticed; that it belongs to the name, people make sure of by comparing fingerprints.
+The private half never leaves its owner. The public half is signed with its own key, so that damage
+is noticed. Whether it belongs to the name, people find out by comparing fingerprints.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from caddis.sealed.keys.documents import (
     checked_name,
     document,
     fingerprint,
-    is_weak_receiving_key,
-    is_weak_verifying_key,
     opened_document,
+    read_public,
+    read_secret,
     sealed_document,
     signed_document,
     verified_document,
+    write_public,
+    write_secret,
 )
-from caddis.sealed.keys.files import read_public, read_secret, write_public, write_secret
-from caddis.sealed.keys.secrets import Randomness
+from caddis.sealed.keys.secrets import Randomness, is_weak_receiving_key, is_weak_verifying_key
 
 IDENTITY = "identity"
 PUBLIC_IDENTITY = "public identity"
@@ -39,9 +40,9 @@ PUBLIC_IDENTITY = "public identity"
 class PublicIdentity:
     """What everybody may know of a party.
 
-    verifying: the Ed25519 key that its signatures are checked with.
-    receiving: the X25519 key that keys are wrapped to.
-    signature: of the two and the name, by the party itself.
+    verifying: the Ed25519 key with which its signatures are checked.
+    receiving: the X25519 key to which keys are wrapped.
+    signature: the party's own, over its name and both keys.
     """
 
     name: str
@@ -51,38 +52,40 @@ class PublicIdentity:
 
     def __post_init__(self) -> None:
         if is_weak_verifying_key(self.verifying) or is_weak_receiving_key(self.receiving):
-            raise KeyFileError(f"the public keys of {self.name!r} are none that anybody may trust")
+            raise KeyFileError(
+                f"nobody may trust the public keys of {self.name!r}: they are of small order"
+            )
 
     @property
     def fingerprint(self) -> str:
-        """A short name of both keys."""
+        """A short name for both keys."""
         return fingerprint(self.verifying, self.receiving)
 
     def as_json(self) -> Json:
-        """Plain values, from which `from_json` makes the same."""
+        """Plain values, from which `from_json` makes the same public identity."""
         content = _public_content(self.name, self.receiving)
         return sealed_document(PUBLIC_IDENTITY, content, self.verifying, self.signature)
 
     @classmethod
     def from_json(cls, plain: object) -> PublicIdentity:
-        """From what `as_json` gave."""
+        """The public identity that `as_json` gave, if its signature fits."""
         content, verifying, signature = verified_document(PUBLIC_IDENTITY, plain)
         name = checked_name(content.text("name"))
         return cls(name, verifying, content.data("receiving", KEY_BYTES), signature)
 
     @classmethod
     def read(cls, path: Path) -> PublicIdentity:
-        """From a file."""
+        """The public identity in a file."""
         return read_public(path, cls.from_json)
 
     def write(self, path: Path, *, replace: bool = False) -> None:
-        """Into a file that everybody may read."""
+        """Write it into a file that everybody may read."""
         write_public(path, self.as_json(), replace=replace)
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A party's own: name and private keys. Its public half is `public`.
+    """A party's name and private keys; `public` is what others may know.
 
     >>> import os
     >>> Identity.new("ann", os.urandom)
@@ -95,21 +98,21 @@ class Identity:
 
     @classmethod
     def new(cls, name: str, randomness: Randomness) -> Identity:
-        """With new keys."""
+        """An identity with new keys."""
         signing = Ed25519PrivateKey.from_private_bytes(randomness(KEY_BYTES))
         receiving = X25519PrivateKey.from_private_bytes(randomness(KEY_BYTES))
         return cls(checked_name(name), signing, receiving)
 
     @property
     def public(self) -> PublicIdentity:
-        """What others may know."""
+        """The half that others may know."""
         receiving = self.receiving.public_key().public_bytes_raw()
         content = _public_content(self.name, receiving)
         plain = signed_document(PUBLIC_IDENTITY, content, self.signing)
         return PublicIdentity.from_json(plain)
 
     def as_json(self) -> Json:
-        """Plain values, secrets among them, from which `from_json` makes the same."""
+        """Plain values, secrets among them, from which `from_json` makes the same identity."""
         content: Json = {
             "name": self.name,
             "signing": base64_text(self.signing.private_bytes_raw()),
@@ -119,7 +122,7 @@ class Identity:
 
     @classmethod
     def from_json(cls, plain: object) -> Identity:
-        """From what `as_json` gave."""
+        """The identity that `as_json` gave."""
         if _is_public(plain):
             raise KeyFileError("this is the public half of an identity; its private one is needed")
         content = opened_document(IDENTITY, plain)
@@ -129,11 +132,11 @@ class Identity:
 
     @classmethod
     def read(cls, path: Path) -> Identity:
-        """From a file that only its owner can read."""
+        """The identity in a file that only its owner can read."""
         return read_secret(path, cls.from_json)
 
     def write(self, path: Path) -> None:
-        """Into a new file that only its owner can read."""
+        """Write it into a new file that only its owner can read."""
         write_secret(path, self.as_json())
 
 

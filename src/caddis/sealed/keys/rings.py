@@ -1,9 +1,12 @@
-"""What the authority sends to one party: a package for each stream, role and epoch.
+"""What a party gets from the authority: a bundle of wrapped keys, and the ring that it becomes.
+
+    Authority.issue ─▶ Bundle: a Package for each stream, role and epoch ─KeyRing.open─▶ keys
 
 Each package is wrapped to the party's key and the whole is signed by the authority, so that it may
-go through any hands. They see for what it has keys, and nothing of the keys.
-
-A party's keys, unwrapped: what it needs to seal and to open.
+go through any hands: they see what it has keys for, and nothing of the keys. Wrapping is RFC 9180
+(HPKE): X25519 agrees on a secret with the recipient's public key, HKDF-SHA256 makes a key of it,
+and AES-256-GCM seals. What the keys are for is bound to them: a package that is passed off as one
+for another stream, epoch, role or recipient does not open.
 """
 
 from __future__ import annotations
@@ -13,22 +16,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from caddis.errors import AccessError, KeyFileError, NotEntitled
 from caddis.sealed.design import StreamDesign
+from caddis.sealed.keys.directory import ROLES, Role, as_text, spans_of
 from caddis.sealed.keys.documents import (
     Fields,
     Json,
     base64_text,
     check_signer,
     fingerprint,
+    read_public,
     sealed_document,
     signed_document,
     verified_document,
+    write_public,
 )
-from caddis.sealed.keys.entitlements import ROLES, Purpose, Role, as_text, spans_of, unwrapped
-from caddis.sealed.keys.files import read_public, write_public
 from caddis.sealed.keys.identities import Identity
 from caddis.sealed.keys.secrets import (
     SECRET_BYTES,
@@ -37,7 +44,48 @@ from caddis.sealed.keys.secrets import (
     PublisherKeys,
     SealingKey,
     SubscriberKeys,
+    framed,
 )
+
+SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """Whose keys a package holds, and for what."""
+
+    stream: str
+    epoch: int
+    role: Role
+    recipient: str
+
+    def as_bytes(self) -> bytes:
+        """Bytes that no two purposes share."""
+        parts = self.stream, str(self.epoch), self.role, self.recipient
+        return b"caddis package 1" + b"".join(framed(part.encode()) for part in parts)
+
+
+def wrapped(material: bytes, receiving: bytes, purpose: Purpose) -> bytes:
+    """Key material that only the owner of this public X25519 key can unwrap."""
+    try:
+        key = X25519PublicKey.from_public_bytes(receiving)
+        return SUITE.encrypt(material, key, info=purpose.as_bytes())
+    except ValueError:
+        raise AccessError(
+            f"nothing can be wrapped to {purpose.recipient!r}: its key is no X25519 key"
+        ) from None
+
+
+def unwrapped(package: bytes, receiving: X25519PrivateKey, purpose: Purpose) -> bytes:
+    """The key material again."""
+    try:
+        return SUITE.decrypt(package, receiving, info=purpose.as_bytes())
+    except (InvalidTag, ValueError):
+        raise AccessError(
+            f"the package of {purpose.stream!r}, epoch {purpose.epoch}, does not open with the "
+            f"keys of {purpose.recipient!r}: it was wrapped to other keys, or changed"
+        ) from None
+
 
 BUNDLE = "bundle"
 
@@ -52,7 +100,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """All packages of a party; version: the directory's at that time."""
+    """All packages of a party; version: that of the directory when it was issued."""
 
     recipient: str
     version: int
@@ -64,20 +112,20 @@ class Bundle:
     def signed(
         cls, recipient: str, version: int, packages: tuple[Package, ...], key: Ed25519PrivateKey
     ) -> Bundle:
-        """A new one, signed with the authority's key."""
+        """A new bundle, signed with the authority's key."""
         content = _content(recipient, version, packages)
         return cls.from_json(signed_document(BUNDLE, content, key))
 
     def as_json(self) -> Json:
-        """Plain values, from which `from_json` makes the same."""
+        """Plain values, from which `from_json` makes the same bundle."""
         content = _content(self.recipient, self.version, self.packages)
         return sealed_document(BUNDLE, content, self.authority, self.signature)
 
     @classmethod
     def from_json(cls, plain: object, authority: str | None = None) -> Bundle:
-        """From what `as_json` gave, if its signature fits.
+        """The bundle that `as_json` gave, if its signature fits.
 
-        authority: the fingerprint of the only one to believe; without it, any is.
+        authority: the fingerprint of the only one to believe; without it, any is believed.
         """
         content, signer, signature = verified_document(BUNDLE, plain, authority)
         recipient = content.text("recipient")
@@ -86,24 +134,27 @@ class Bundle:
 
     @classmethod
     def read(cls, path: Path, authority: str | None = None) -> Bundle:
-        """From a file."""
+        """The bundle in a file; authority: as for `from_json`."""
         return read_public(Path(path), lambda plain: cls.from_json(plain, authority))
 
     def write(self, path: Path, *, replace: bool = True) -> None:
-        """Into a file, in place of the one that was there."""
+        """Write it into a file, in place of the one that was there."""
         write_public(Path(path), self.as_json(), replace=replace)
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is in a package: a stream's design, the matching key, and the content or sealing key."""
+    """What is in a package: a stream's design and the secrets of one epoch.
+
+    content: of the content key for a subscriber, of the sealing key for a publisher.
+    """
 
     design: StreamDesign
     matching: bytes = field(repr=False)
     content: bytes = field(repr=False)
 
     def as_bytes(self) -> bytes:
-        """As it is wrapped."""
+        """The bytes that are wrapped."""
         plain = {
             "design": self.design.as_json(),
             "matching": base64_text(self.matching),
@@ -113,7 +164,7 @@ class Material:
 
     @classmethod
     def from_bytes(cls, unwrapped: bytes) -> Material:
-        """As it was unwrapped."""
+        """From the bytes that were unwrapped."""
         try:
             plain = json.loads(unwrapped)
         except (ValueError, RecursionError):
@@ -141,10 +192,7 @@ def _content(recipient: str, version: int, packages: tuple[Package, ...]) -> Jso
 
 
 def _package(fields: Fields, recipient: str) -> Package:
-    named = fields.text("role")
-    role = next((one for one in ROLES if one == named), None)
-    if role is None:
-        raise KeyFileError(f"a role is {' or '.join(ROLES)}")
+    role = fields.choice("role", ROLES)
     purpose = Purpose(fields.text("stream"), fields.whole("epoch", 1), role, recipient)
     return Package(purpose, fields.data("wrapped"))
 
@@ -170,7 +218,10 @@ class KeyRing:
 
     @classmethod
     def open(cls, identity: Identity, bundle: Bundle, authority: str | None = None) -> KeyRing:
-        """Unwrap a bundle; authority: the fingerprint of the only one to believe."""
+        """Unwrap a bundle.
+
+        authority: the fingerprint of the only authority to believe; without it, any is believed.
+        """
         check_signer(BUNDLE, bundle.authority, authority)
         if bundle.recipient != identity.name:
             raise AccessError(f"this bundle is for {bundle.recipient!r}, not for {identity.name!r}")
@@ -185,7 +236,7 @@ class KeyRing:
 
     @classmethod
     def read(cls, identity: Path, bundle: Path, authority: str | None = None) -> KeyRing:
-        """From the files of a party."""
+        """Open the keys in a party's files; authority: as for `open`."""
         return cls.open(Identity.read(Path(identity)), Bundle.read(Path(bundle)), authority)
 
     def for_reading(self, stream: str) -> KeyRing:
@@ -198,16 +249,16 @@ class KeyRing:
 
     @property
     def fingerprint(self) -> str:
-        """Of the authority's key."""
+        """The fingerprint of the authority's key."""
         return fingerprint(self.authority)
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """The streams that it has keys of, in whatever role."""
+        """The streams for which there are keys, in either role."""
         return tuple(sorted({stream for stream, _ in self._keys}))
 
     def epochs(self, stream: str, role: Role | None = None) -> tuple[int, ...]:
-        """The epochs of a stream that it has keys of, ascending; in one role, or in any."""
+        """The epochs of a stream for which there are keys, ascending; in one role, or in either."""
         found = {
             epoch
             for (named, its_role), by_epoch in self._keys.items()
@@ -217,7 +268,7 @@ class KeyRing:
         return tuple(sorted(found))
 
     def publisher_keys(self, stream: str, epoch: int | None = None) -> PublisherKeys:
-        """To seal events; of the newest epoch, unless another is asked for."""
+        """The keys to seal events with; of the newest epoch, unless another one is asked for."""
         epoch, material = self._material(stream, "publisher", epoch)
         matching = MatchingKey(stream, epoch, material.matching)
         sealing = SealingKey(stream, epoch, self.name, material.content)
@@ -225,7 +276,7 @@ class KeyRing:
         return PublisherKeys(self.name, material.design, matching, sealing, self._signing)
 
     def subscriber_keys(self, stream: str, epoch: int | None = None) -> SubscriberKeys:
-        """To seal subscriptions and open events; of the newest epoch, unless another is asked."""
+        """The keys to seal subscriptions and open events with; epoch: by default the newest."""
         epoch, material = self._material(stream, "subscriber", epoch)
         matching = MatchingKey(stream, epoch, material.matching)
         content = ContentKey(stream, epoch, material.content)

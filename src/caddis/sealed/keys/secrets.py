@@ -14,9 +14,11 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -27,41 +29,66 @@ SECRET_BYTES = 32
 DIGEST_BYTES = 64
 
 Randomness = Callable[[int], bytes]
-"""So many random bytes that nobody can guess, such as os.urandom."""
+"""Gives as many random bytes as it is asked for, which nobody can guess: os.urandom."""
 
 
 def derived(secret: bytes, *labels: str | int) -> bytes:
-    """Another secret of SECRET_BYTES for what the labels say."""
+    """Another secret of SECRET_BYTES, for the purpose that the labels name."""
     info = b"caddis" + b"".join(framed(str(label).encode()) for label in labels)
     return HKDF(algorithm=SHA256(), length=SECRET_BYTES, salt=None, info=info).derive(secret)
 
 
 def framed(part: bytes) -> bytes:
-    """A part behind its length, so that parts put together can be told apart."""
+    """A part behind its length, so that parts that are joined can be told apart again."""
     return len(part).to_bytes(4, "little") + part
 
 
+Key = TypeVar("Key", bound="EpochKey")
+
+
 @dataclass(frozen=True, slots=True)
-class MatchingKey:
-    """Seals what brokers compare; the same values under another key have nothing in common."""
+class EpochKey:
+    """A key of one stream in one epoch, derived from the stream's secret."""
+
+    label: ClassVar[str]
+    """What sets this kind of key apart from the others of the same epoch."""
 
     stream: str
     epoch: int
     secret: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, stream_secret: bytes, stream: str, epoch: int) -> MatchingKey:
-        """A stream's, in an epoch."""
-        return cls(stream, epoch, derived(stream_secret, "matching", stream, epoch))
+    def of(cls: type[Key], stream_secret: bytes, stream: str, epoch: int) -> Key:
+        """Derive the key of a stream in an epoch."""
+        return cls(stream, epoch, derived(stream_secret, cls.label, stream, epoch))
+
+
+class MatchingKey(EpochKey):
+    """Seals what brokers compare; the same values under another key have nothing in common."""
+
+    __slots__ = ()
+    label = "matching"
 
     @property
     def transform_secret(self) -> bytes:
-        """From which the matrix of an epoch is drawn."""
+        """The secret from which the matrix of an epoch is drawn."""
         return derived(self.secret, "transform")
 
     def hashing(self) -> KeyedHashing:
-        """Hashes values of columns."""
+        """What hashes the values of columns under this key."""
         return KeyedHashing(derived(self.secret, "hashing"))
+
+
+class ContentKey(EpochKey):
+    """Opens the payloads of a stream in an epoch."""
+
+    __slots__ = ()
+    label = "content"
+
+    def sealing_key(self, publisher: str) -> SealingKey:
+        """The key that this publisher seals with."""
+        secret = derived(self.secret, "publisher", publisher)
+        return SealingKey(self.stream, self.epoch, publisher, secret)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,27 +102,8 @@ class SealingKey:
 
 
 @dataclass(frozen=True, slots=True)
-class ContentKey:
-    """Opens the payloads of a stream in an epoch."""
-
-    stream: str
-    epoch: int
-    secret: bytes = field(repr=False)
-
-    @classmethod
-    def of(cls, stream_secret: bytes, stream: str, epoch: int) -> ContentKey:
-        """A stream's, in an epoch."""
-        return cls(stream, epoch, derived(stream_secret, "content", stream, epoch))
-
-    def sealing_key(self, publisher: str) -> SealingKey:
-        """The key that this publisher seals with."""
-        secret = derived(self.secret, "publisher", publisher)
-        return SealingKey(self.stream, self.epoch, publisher, secret)
-
-
-@dataclass(frozen=True, slots=True)
 class PublisherKeys:
-    """All that one publisher needs to seal events of a stream in an epoch."""
+    """All that a publisher needs to seal events of a stream in an epoch."""
 
     name: str
     design: StreamDesign
@@ -106,7 +114,7 @@ class PublisherKeys:
 
 @dataclass(frozen=True, slots=True)
 class SubscriberKeys:
-    """All that a subscriber needs to seal subscriptions of a stream in an epoch, and to open."""
+    """All that a subscriber needs to seal subscriptions to a stream in an epoch, and to open it."""
 
     name: str
     design: StreamDesign
@@ -115,11 +123,13 @@ class SubscriberKeys:
 
 
 class KeyedHashing:
-    """HMAC-SHA-512 of (column, value) pairs; of one digest, the parts are
+    """HMAC-SHA-512 of (column, value) pairs. One digest serves all that is made of a value:
 
     bytes 0-8     the token
     bytes 8-10    the cell, which is the value's coordinate
     bytes 16-64   the places in a Bloom filter, four bytes each
+
+    None of the parts tells anything about the others, so a broker that sees tokens learns no cells.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -159,3 +169,36 @@ def places_of(digests: Bytes, bits: int, hashes: int) -> Int32s:
 
 def _path(path: tuple[str, ...]) -> bytes:
     return framed(b"".join(framed(part.encode()) for part in path))
+
+
+# -- public keys that are worth nothing: points of small order, which anybody can make up
+
+# An Ed25519 key is the y of a point, little-endian, and the sign of its x. Eight points of the
+# curve have an order that divides 8; their ys are 0, 1, -1, and two more that differ in their sign.
+# A y below 19 may be written in two ways, so it is taken modulo the prime.
+PRIME = 2**255 - 19
+OF_ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+SMALL_ORDER = frozenset({0, 1, PRIME - 1, OF_ORDER_8, PRIME - OF_ORDER_8})
+ANY_KEY = X25519PrivateKey.from_private_bytes(bytes(32))
+
+
+def is_weak_verifying_key(key: bytes) -> bool:
+    """Whether an Ed25519 key has small order: a made-up signature may then fit anything.
+
+    >>> is_weak_verifying_key(bytes(32))
+    True
+    """
+    return int.from_bytes(key, "little") % 2**255 % PRIME in SMALL_ORDER
+
+
+def is_weak_receiving_key(key: bytes) -> bool:
+    """Whether an X25519 key has small order: all private keys then agree with it on zero.
+
+    >>> is_weak_receiving_key(bytes(32))
+    True
+    """
+    try:
+        ANY_KEY.exchange(X25519PublicKey.from_public_bytes(key))
+    except ValueError:
+        return True
+    return False

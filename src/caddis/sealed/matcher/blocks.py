@@ -29,7 +29,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Bools, Int32s, Int64s, Words
+from caddis.arrays import Bools, Int32s, Int64s, Words, offsets_of
 from caddis.errors import SealedError, SubscriptionError, SubscriptionTableError
 from caddis.language import Clause, ClauseTable, Column, InValues, ValueSet, is_text, sql_type
 from caddis.sealed.clauses import ClauseBlock, pack, unpack_all
@@ -240,7 +240,7 @@ def leading_blocks(
     owners = np.repeat(clauses.owner, np.diff(clauses.starts))
     order = np.argsort(clauses.members, kind="stable")
     counts = np.bincount(clauses.members, minlength=len(clauses.predicates))
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    starts = offsets_of(counts)
     leading: list[tuple[ClauseBlock, Int32s]] = []
     for block in blocks:
         places, ends = members_of(starts, block.owner.astype(np.int64))

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from caddis.arrays import Bools, Floats, Int32s, Int64s, Words
+from caddis.arrays import Bools, Floats, Int32s, Int64s, Words, offsets_of, places_in_rows
 from caddis.errors import EventError
 from caddis.sealed.events import ROUTING
 from caddis.sealed.matcher.kernels import rows_ascend
@@ -118,7 +118,7 @@ def parts_of(
 def _as_arrays(rows: Int32s, filters: Words, taken: pa.RecordBatch, dimensions: int) -> EventParts:
     tokens = taken.column("tokens")
     counts = _lengths(tokens) // NUMBER_BYTES
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    starts = offsets_of(counts)
     points = np.frombuffer(_bytes(taken.column("point")), "<f8").reshape(len(rows), dimensions)
     held = np.frombuffer(_bytes(tokens), "<u8")
     return EventParts(rows, filters, read_only(starts), read_only(held), read_only(points))
@@ -157,8 +157,7 @@ def gathered(starts: Int64s, values: Words, chosen: Int64s) -> tuple[Int64s, Wor
 def members_of(starts: Int64s, chosen: Int64s) -> tuple[Int64s, Int64s]:
     """Where the members of the chosen lists lie, and their own starts."""
     counts = np.diff(starts)[chosen]
-    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return np.arange(ends[-1]) + np.repeat(starts[:-1][chosen] - ends[:-1], counts), ends
+    return places_in_rows(counts) + np.repeat(starts[:-1][chosen], counts), offsets_of(counts)
 
 
 def _tell(problems: dict[int, str], rows: Int32s, wrong: Bools, problem: str) -> None:

@@ -8,7 +8,14 @@ It has the Matcher's interface. It finds all that the plain Matcher would, and m
 asks what cannot be tested under seal (LIKE, NOT, IS NULL): the subscriber opens what it gets and
 decides for itself. Nothing here needs a secret.
 
-Compiles the kernels of sealed matching before worker processes start.
+A saved matcher is a folder of arrays that are mapped into memory:
+
+    format.json      the version of this layout, and each group's stream, epoch and sizes
+    group0_*.npy     the arrays of a group and of its prefilter, one each, uncompressed
+    everything.npy   links that every event satisfies
+    ids.arrow        the subscriptions' ids by link number
+
+There is no key in it, and nothing that a broker may not know anyway.
 """
 
 from __future__ import annotations
@@ -18,22 +25,25 @@ from functools import cache
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Int32s
 from caddis.errors import (
+    IndexFolderError,
     InvalidSubscriptions,
+    SealedError,
     SubscriptionError,
     TruncatedEvent,
 )
+from caddis.files import mapped, mapped_ids, read_numbers, write_array, write_ids, write_numbers
 from caddis.language import ClauseTable, Column
 from caddis.matching import Needs, OnInvalid, checked_ids, named_errors
 from caddis.sealed.clauses import ClauseBlock, pack
 from caddis.sealed.events import Admission, Refusal
 from caddis.sealed.keys import Directory
-from caddis.sealed.matcher import storage
 from caddis.sealed.matcher.blocks import (
     leading_blocks,
     sample_filters,
@@ -43,11 +53,20 @@ from caddis.sealed.matcher.blocks import (
 )
 from caddis.sealed.matcher.event_parts import COMPARED, checked
 from caddis.sealed.matcher.groups import ClauseGroup, Sifting
-from caddis.sealed.matcher.matches import SealedCandidates, SealedMatches, SealedMatchReport, joined
-from caddis.sealed.matcher.search import ClauseSearch
-from caddis.sealed.prefilter import encode
+from caddis.sealed.matcher.search import (
+    ClauseSearch,
+    SealedCandidates,
+    SealedMatches,
+    SealedMatchReport,
+    joined,
+)
+from caddis.sealed.prefilter import Prefilter, PrefilterArrays, encode
 
-__all__ = ["OnRefused", "SealedCandidates", "SealedMatchReport", "SealedMatcher", "SealedMatches"]
+FORMAT = "sealed 1"
+GROUP_ARRAYS = ("links", "token_starts", "tokens", "vector_starts", "vectors", "vector_norms")
+
+Parts = tuple[tuple[ClauseGroup, ...], Int32s, pa.Array]
+
 
 OnRefused = Callable[[tuple[Refusal, ...]], None]
 """Is called with the events of a batch that were refused, if any were."""
@@ -188,12 +207,68 @@ class SealedMatcher:
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the matcher to a folder that `load` can map into memory."""
-        storage.save(Path(folder), self._groups, self._everything, self.subscription_ids)
+        _save(Path(folder), self._groups, self._everything, self.subscription_ids)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> SealedMatcher:
         """Map a saved matcher into memory; processes that do so share one copy."""
-        return cls(*storage.load(Path(folder)))
+        return cls(*_load(Path(folder)))
+
+
+def _save(folder: Path, groups: tuple[ClauseGroup, ...], everything: Int32s, ids: pa.Array) -> None:
+    """Write all parts of a matcher to a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_array(folder, "everything", everything)
+    write_ids(folder, ids)
+    described = [_save_group(folder, number, group) for number, group in enumerate(groups)]
+    write_numbers(folder, FORMAT, {"groups": described})
+
+
+def _load(folder: Path) -> Parts:
+    """Map the parts of a matcher from a folder."""
+    numbers = read_numbers(folder, FORMAT)
+    try:
+        groups = [_load_group(folder, at, one) for at, one in enumerate(numbers["groups"])]
+        return tuple(groups), mapped(folder, "everything"), mapped_ids(folder)
+    except (OSError, EOFError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
+        raise IndexFolderError(f"{folder} is damaged: {problem}; compile it anew") from None
+
+
+def _save_group(folder: Path, number: int, group: ClauseGroup) -> dict[str, Any]:
+    for name in GROUP_ARRAYS:
+        write_array(folder, f"group{number}_{name}", getattr(group, name))
+    sifted = group.unsifted < len(group.links)
+    if isinstance(group.sieve, Prefilter):
+        for name, array in group.sieve.arrays._asdict().items():
+            write_array(folder, f"group{number}_sieve_{name}", array)
+    elif group.sieve is not None or group.late is not None:
+        raise SealedError("only matchers with the prefilter 'rarest-bit' are saved")
+    return {
+        "stream": group.stream,
+        "epoch": group.epoch,
+        "bits": group.bits,
+        "unsifted": group.unsifted,
+        "sifted": sifted,
+    }
+
+
+def _load_group(folder: Path, number: int, described: dict[str, Any]) -> ClauseGroup:
+    sieve = None
+    if described["sifted"]:
+        names = (f"group{number}_sieve_{name}" for name in PrefilterArrays._fields)
+        sieve = Prefilter(PrefilterArrays(*(mapped(folder, name) for name in names)))
+    arrays = {name: mapped(folder, f"group{number}_{name}") for name in GROUP_ARRAYS}
+    return ClauseGroup(
+        stream=described["stream"],
+        epoch=described["epoch"],
+        bits=described["bits"],
+        unsifted=described["unsifted"],
+        sieve=sieve,
+        **arrays,
+    )
+
+
+__all__ = ["OnRefused", "SealedCandidates", "SealedMatchReport", "SealedMatcher", "SealedMatches"]
 
 
 def _refusals(problems: Mapping[int, str], batch: pa.RecordBatch) -> tuple[Refusal, ...]:

@@ -1,31 +1,93 @@
-"""From rows of sealed events to links: each row goes to the clauses of its stream and epoch.
+"""From rows of sealed events to links, and what was found: `SealedMatches`.
 
-Where clauses leave much to the subscriber's own check, the pairs of a batch may be very many. So
-a batch is gone through in slices, and what the last ones found says how many rows the next has.
+Each row goes to the clauses of its stream and epoch. Where clauses leave much to the subscriber's
+own check, the pairs of a batch may be very many. So a batch is gone through in slices, and what the
+last slice found says how many rows the next one has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Int32s
+from caddis.matching import Candidates, Matches, Report
 from caddis.matching.kernels import in_row_order
+from caddis.sealed.events import Refusal
 from caddis.sealed.keys import Directory
 from caddis.sealed.matcher.event_parts import Key, by_key, parts_of, without_key
 from caddis.sealed.matcher.groups import ClauseGroup, Found, every_pair, total
 
 ROWS_AT_A_TIME = 4096
-"""Filters, tokens and points of so many events are held at once."""
+"""The filters, tokens and points of this many events are held at once."""
 
 PAIRS_IN_A_SLICE = 1 << 22
-"""A slice has about so many, unless a single row has more."""
+"""About how many pairs a slice has, unless a single row has more."""
 
 FIRST_ROWS = 256
+"""The first slice is small: nobody knows yet how many links a row leads to."""
+
 GROWTH = 16
+"""The next slice has at most so many times the rows: the last one may have been exceptional."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedMatchReport(Report):
+    """What a match took. Here `candidates` and `tests` are the same: pairs behind the prefilter."""
+
+    inspected: int
+    """(event, clause) pairs whose filters were compared, or that had none to compare."""
+    tests: int
+    """Pairs that passed the prefilter, each of which took an encrypted test."""
+    products: int
+    """Scalar products that the tests took."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedMatches(Matches):
+    """Pairs of row and link number, each once, rows ascending; and the events that were refused."""
+
+    report: SealedMatchReport
+    refused: tuple[Refusal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SealedCandidates(Candidates):
+    """The same pairs, for callers that ask for candidates."""
+
+    report: SealedMatchReport
+    refused: tuple[Refusal, ...]
+
+
+def joined(slices: Iterable[SealedMatches], events: int) -> SealedMatches:
+    """The matches of all slices of a batch, each of which has rows above those of the one before.
+
+    Only a slice's links are kept, and how many each row has: there may be very many pairs.
+    """
+    counts = np.zeros(events, np.int64)
+    links: list[Int32s] = [np.zeros(0, np.int32)]
+    reports: list[SealedMatchReport] = []
+    refused: list[Refusal] = []
+    for one in slices:
+        if len(one.rows):
+            first, last = int(one.rows[0]), int(one.rows[-1])
+            counts[first : last + 1] = np.bincount(one.rows - first)
+        links.append(one.links)
+        reports.append(one.report)
+        refused += one.refused
+    all_links = np.concatenate(links)
+    links.clear()
+    rows = np.repeat(np.arange(events, dtype=np.int32), counts)
+    took = [
+        sum(getattr(report, name) for report in reports)
+        for name in ("inspected", "tests", "products")
+    ]
+    report = SealedMatchReport(events, len(rows), took[1], 0, *took)
+    return SealedMatches(rows, all_links, report, tuple(sorted(refused, key=lambda one: one.row)))
 
 
 class Slice(NamedTuple):
@@ -38,14 +100,14 @@ class Slice(NamedTuple):
     tests: int
     products: int
     problems: dict[int, str]
-    """By row that is not well made: what is wrong with it."""
+    """What is wrong with each row that is not well made."""
 
 
 class ClauseSearch:
     """Goes through the groups of all streams and epochs.
 
     everything: the links that every event satisfies.
-    links: how many there are.
+    links: how many links there are.
     """
 
     def __init__(self, groups: tuple[ClauseGroup, ...], everything: Int32s, links: int) -> None:
@@ -60,10 +122,11 @@ class ClauseSearch:
     def slices(
         self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None
     ) -> Iterator[Slice]:
-        """What some rows find, which ascend; one slice at least.
+        """What rows of a batch find, slice by slice; there is at least one slice.
 
-        batch: of `event_parts.checked`.
-        publishers: says which sizes the clauses of its streams have; others match nothing then.
+        batch: from `event_parts.checked`.
+        rows: ascending.
+        publishers: says which sizes the clauses of its streams have; others then match nothing.
         """
         most = max(1, PAIRS_IN_A_SLICE // max(1, self._certain))
         begin, step = 0, min(FIRST_ROWS, most)
@@ -88,7 +151,7 @@ class ClauseSearch:
     def _found(
         self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None
     ) -> tuple[Found, dict[int, str]]:
-        """Pairs of row and link, some more than once, and what is wrong with rows."""
+        """Pairs of row and link, some more than once, and the problems of rows."""
         problems = dict.fromkeys(
             without_key(batch, rows).tolist(), "its stream or epoch is missing"
         )
@@ -116,7 +179,7 @@ class ClauseSearch:
 def _of_groups(
     batch: pa.RecordBatch, groups: list[ClauseGroup], rows: Int32s
 ) -> tuple[Found, dict[int, str]]:
-    """What rows of one stream and epoch find; wrong is what fits no group."""
+    """What rows of one stream and epoch find; a row is wrong if it fits none of the groups."""
     found, wrong = [], []
     for group in groups:
         parts, problems = parts_of(batch, rows, group.bits, group.dimensions)
@@ -127,7 +190,7 @@ def _of_groups(
 
 
 def _several(groups: tuple[ClauseGroup, ...], everything: Int32s, links: int) -> Bools:
-    """By link: whether several clauses lead to it; nothing if that is so of none."""
+    """By link: whether several clauses lead to it; empty if there is no such link."""
     leading = np.concatenate([everything, *(group.links for group in groups)])
     several = np.bincount(leading, minlength=links) > 1
     return several if several.any() else np.zeros(0, bool)

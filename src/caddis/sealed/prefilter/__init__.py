@@ -1,12 +1,24 @@
-"""TODO."""
+"""Bloom filters that discard most clauses before the costly encrypted test.
 
-from caddis.sealed.prefilter.filters import filters_from, included, read_only
+prefilter     filters, and the lists by rarest bit that Caddis uses
+paper_lists   the paper's candidate lists, to compare with
+wire          filters as bytes, plain or compressed
+kernels       loops over the words of filters
+"""
+
 from caddis.sealed.prefilter.kernels import PrefilterArrays
 from caddis.sealed.prefilter.paper_lists import PaperLists
-from caddis.sealed.prefilter.prefilter import Prefilter
+from caddis.sealed.prefilter.prefilter import (
+    CountingFilter,
+    Prefilter,
+    filters_from,
+    included,
+    read_only,
+)
 from caddis.sealed.prefilter.wire import decode, encode
 
 __all__ = [
+    "CountingFilter",
     "PaperLists",
     "Prefilter",
     "PrefilterArrays",

@@ -15,11 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from caddis.arrays import Int32s, Int64s, Words
-from caddis.sealed.design import WORD
-from caddis.sealed.prefilter.filters import of_one_size, read_only
+from caddis.arrays import Int32s, Int64s, Words, offsets_of
 from caddis.sealed.prefilter.kernels import ONE, enlarged, lowest_place
-from caddis.sealed.prefilter.prefilter import Candidates
+from caddis.sealed.prefilter.prefilter import Candidates, of_one_size, read_only
 
 
 @njit(cache=True)
@@ -128,9 +126,7 @@ class PaperLists:
     def build(cls, filters: Words, sample: Words | None = None) -> PaperLists:  # noqa: ARG003
         """Of clauses' filters; the paper asks for no sample."""
         filters = of_one_size(filters, filters.shape[1])
-        lengths = list_lengths(filters)
-        starts = np.zeros(filters.shape[1] * WORD + 1, np.int64)
-        np.cumsum(lengths, out=starts[1:])
+        starts = offsets_of(list_lengths(filters))
         default = np.flatnonzero(~filters.any(axis=1)).astype(np.int32)
         return cls(filters, starts, fill_lists(filters, starts), default)
 

@@ -1,9 +1,4 @@
-"""Rice codes of the gaps between the bits of filters; each kernel has a plain twin in the tests.
-
-What is decoded comes from strangers: nothing is read or written outside of its row, and a row
-takes no more steps than its bytes have bits.
-
-Bloom filters on the wire: compressed where that is shorter, and never trusted.
+"""Bloom filters on the wire: compressed where that is shorter, and never trusted.
 
     0, the words in little-endian bytes                           plain
     1 + parameter, the gaps between the bits that are set         Rice-coded
@@ -11,29 +6,26 @@ Bloom filters on the wire: compressed where that is shorter, and never trusted.
 A gap is how many bits lie between two that are set, or before the first. Its code is gap >>
 parameter zeros, a one, and the lowest bits of the gap, as many as the parameter says; codes follow
 each other from the lowest bit of each byte on. The last gap leads to one bit behind the filter's
-last: what was cut off can be told by that. Zeros fill the last byte.
+last, so that it shows if something was cut off. Zeros fill the last byte.
 
-A filter that is half full cannot be made shorter. But a larger one with fewer hashes is emptier,
-so compresses, and errs less often at the same length (Mitzenmacher, Compressed Bloom filters,
-2001): `tradeoff` says what to expect.
+A filter that is half full cannot be made shorter. But a larger one with fewer hashes is emptier, so
+it compresses, and errs less often at the same length (Mitzenmacher, Compressed Bloom filters,
+2001).
+
+What is decoded comes from strangers: nothing is read or written outside of its row, and a row takes
+no more steps than its bytes have bits. Each kernel has a plain twin in the tests.
 """
 
 from __future__ import annotations
-
-from bisect import bisect_right
-from math import ceil, exp, log2
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numba import njit
 
 from caddis.arrays import Bools, Bytes, Int64s, Words
-from caddis.bloom import false_positive_rate
-from caddis.errors import FilterError
-from caddis.sealed.design import MOST_BITS, MOST_HASHES, WORD
-from caddis.sealed.prefilter.filters import check_bits, read_only
+from caddis.sealed.design import WORD
 from caddis.sealed.prefilter.kernels import ONE, lowest_place
+from caddis.sealed.prefilter.prefilter import check_bits, read_only
 
 MOST_PARAMETER = 16
 """Gaps are at most as long as the largest filter has bits."""
@@ -159,20 +151,10 @@ def only_zeros(data: Bytes, at: int, stop: int) -> bool:
     """Whether less than a byte is left, and nothing in it."""
     if stop - at > 7:
         return False
+    left = 0
     for i in range(at, stop):
-        if bit_at(data, i):
-            return False
-    return True
-
-
-class Tradeoff(NamedTuple):
-    """What filters of one size cost on the wire, and how often they err."""
-
-    bits: int
-    hashes: int
-    plain_bytes: int
-    compressed_bytes: float
-    rate: float
+        left |= bit_at(data, i)
+    return left == 0
 
 
 def encode(filters: Words, *, compressed: bool) -> list[bytes]:
@@ -208,42 +190,6 @@ def decode(blobs: pa.BinaryArray, bits: int) -> tuple[Words, Bools]:
     formed &= np.asarray(blobs.is_valid())
     filters[~formed] = 0
     return filters, formed
-
-
-def tradeoff(elements: float, bits: int, hashes: int) -> Tradeoff:
-    """Of filters that hold so many elements, as expected: entropy says how short they can get.
-
-    >>> tradeoff(elements=35, bits=2048, hashes=4)
-    Tradeoff(bits=2048, hashes=4, plain_bytes=256, compressed_bytes=89.8..., rate=1.9...e-05)
-    """
-    share = 1 - exp(-hashes * elements / bits)
-    entropy = -share * log2(share) - (1 - share) * log2(1 - share) if 0 < share < 1 else 0.0
-    rate = false_positive_rate(elements, bits, hashes)
-    return Tradeoff(bits, hashes, ceil(bits / 8), bits * entropy / 8, rate)
-
-
-def largest_within(elements: float, wire_bytes: float, hashes: int) -> Tradeoff:
-    """The largest filter with so many hashes that is expected to fit when compressed."""
-    words = bisect_right(
-        range(1, MOST_BITS // WORD + 1),
-        wire_bytes,
-        key=lambda words: tradeoff(elements, words * WORD, hashes).compressed_bytes,
-    )
-    if not words:
-        raise FilterError(f"no filter fits into {wire_bytes} bytes; a word of it has 8")
-    return tradeoff(elements, words * WORD, hashes)
-
-
-def best_within(elements: float, wire_bytes: float) -> Tradeoff:
-    """The filter that errs least often of all that are expected to fit when compressed.
-
-    >>> plain = tradeoff(35, 576, 10)
-    >>> best = best_within(35, wire_bytes=72)
-    >>> best.bits, best.hashes, f"{plain.rate:.1e}", f"{best.rate:.1e}"
-    (7872, 2, '3.8e-04', '7.8e-05')
-    """
-    sizes = [largest_within(elements, wire_bytes, hashes) for hashes in range(1, MOST_HASHES + 1)]
-    return min(sizes, key=lambda size: size.rate)
 
 
 def _bytes_of(blobs: pa.BinaryArray | pa.LargeBinaryArray) -> tuple[Bytes, Int64s]:

@@ -10,7 +10,9 @@ M is not orthogonal on purpose: if it were, products of two sealed points would 
 plain ones, up to a. Singular values between 1/2 and 2 and the padding blur them; they do not wipe
 out that events which are much alike have sealed points at a small angle. Nor do a and b hide how
 the products of two points with two queries relate. And whoever knows some plain points beside the
-sealed ones can solve for all others: tests/confidential/test_known_plaintext.py does it.
+sealed ones can solve for all others: tests/sealed/values/test_known_plaintext.py does it.
+
+Each kernel has a twin in plain Python or numpy in the tests.
 """
 
 from __future__ import annotations
@@ -22,24 +24,30 @@ from typing import NamedTuple
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+from numba import njit
 
-from caddis.arrays import Bools, Bytes, Floats, Int64s
+from caddis.arrays import Bools, Bytes, Floats, Int32s, Int64s
 from caddis.errors import SealedError
 from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys import MatchingKey, Randomness
-from caddis.sealed.values.aspe_kernels import none_negative, rotate
 
 ROUNDING = 2.0**-53
+"""u: how much of a double is lost at most when it is rounded to the nearest."""
+
 SCALES = 8
 """a and b are between 2^-8 and 2^8, log-uniform."""
 
 HIGH_BITS = 25
+"""Products of two numbers of so many bits, and sums of them, fit into a double: see `_parts`."""
+
 LARGEST_RESIDUAL = 2.0**-30
 MATRICES_KEPT = 4
 
 SUMMANDS = 12
+"""Sums of twelve uniform numbers are normal for all purposes here."""
+
 SLICE = 1024
-"""`decide_all` holds the products of so many points and vectors at a time."""
+"""`decide_all` holds the products of this many points and vectors at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +168,68 @@ def query_lengths(dimensions: int) -> tuple[float, float]:
     return 1 / factor, factor * 2**0.5 * 3 * dimensions
 
 
+# -- decisions
+
+# Products may be added up in any order and fused: the bound of `tolerance` holds for every order.
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def product(left: Floats, right: Floats) -> float:
+    """The scalar product; NaN and infinity stay what they are."""
+    total = 0.0
+    for i in range(len(left)):
+        total += left[i] * right[i]
+    return total
+
+
+@njit(cache=True)
+def decide_pairs(
+    rows: Int32s,
+    clauses: Int32s,
+    vector_starts: Int64s,
+    vectors: Floats,
+    vector_norms: Floats,
+    points: Floats,
+    point_norms: Floats,
+    tolerance: float,
+) -> tuple[Bools, int]:
+    """By pair: whether the point fulfils all vectors of the clause; and how many products it took.
+
+    vector_starts: clause c has the vectors from vector_starts[c] to vector_starts[c + 1]; without
+        any, it is fulfilled.
+    Points and vectors whose norms are infinite or no numbers fulfil nothing.
+    """
+    fulfilled = np.ones(len(rows), np.bool_)
+    products = 0
+    for pair in range(len(rows)):
+        row, clause = rows[pair], clauses[pair]
+        allowed = tolerance * point_norms[row]
+        for vector in range(vector_starts[clause], vector_starts[clause + 1]):
+            products += 1
+            slack = allowed * vector_norms[vector]
+            if not (slack < np.inf and product(vectors[vector], points[row]) + slack >= 0):
+                fulfilled[pair] = False
+                break
+    return fulfilled, products
+
+
+@njit(cache=True)
+def none_negative(products: Floats, starts: Int64s, decided: Bools) -> None:
+    """By row and clause: whether its products, from starts[c] to starts[c + 1], are 0 or above."""
+    for row in range(len(products)):
+        for clause in range(len(starts) - 1):
+            fulfilled = True
+            for vector in range(starts[clause], starts[clause + 1]):
+                fulfilled &= products[row, vector] >= 0
+            decided[row, clause] = fulfilled
+
+
 def decide_all(vectors: Floats, vector_starts: Int64s, points: Floats, tolerance: float) -> Bools:
     """By row and clause: whether the point fulfils all vectors of the clause.
 
-    vector_starts: as in `aspe_kernels.decide_pairs`, which decides the same of single pairs.
-    The tolerance is one more coordinate of both sides, so that BLAS adds it; it is no number where
-    a norm is none or infinite, and then nothing is fulfilled.
+    vector_starts: as for `decide_pairs`, which decides the same of single pairs.
+    The tolerance is one more coordinate of both sides, so that BLAS adds it. It is NaN where a norm
+    is NaN or infinite, and then nothing is fulfilled.
     """
     count = len(vector_starts) - 1
     decided = np.empty((len(points), count), np.bool_)
@@ -190,6 +254,9 @@ def _finite_norms(rows: Floats) -> Floats:
     """Norms; NaN in place of infinity."""
     lengths = norms(rows)
     return np.where(np.isfinite(lengths), lengths, np.nan)
+
+
+# -- random numbers
 
 
 def uniforms(randomness: Randomness, rows: int, columns: int) -> Floats:
@@ -251,6 +318,10 @@ def _product(rows: Floats, matrix: _Split) -> Floats:
 
 # -- the secret matrix
 
+# Publishers and subscribers must come to the same bits on whatever machine they are. So `rotate`
+# adds, multiplies, divides and takes roots in a fixed order, which IEEE 754 rounds alike
+# everywhere; no BLAS and no fused operation may take part.
+
 
 @lru_cache(MATRICES_KEPT)
 def _matrices(secret: bytes, dimensions: int) -> tuple[_Split, _Split]:
@@ -284,6 +355,41 @@ def matrix_of(secret: bytes, dimensions: int) -> Floats:
     matrix = np.ascontiguousarray(matrix.T)
     rotate(matrix, normal[1])
     return matrix
+
+
+@njit(cache=True)
+def rotate(matrix: Floats, directions: Floats) -> None:
+    """Multiply from the left, in place, by a random orthogonal matrix.
+
+    It is the one whose first column is directions[0] scaled to length 1, whose second column is
+    drawn by directions[1, 1:] among those orthogonal to the first, and so on (Stewart 1980): a
+    product of n reflections, that on coordinates from k on taking the k-th axis to directions[k].
+    With normal directions all orthogonal matrices are equally likely, as with QR of a normal
+    matrix and its signs fixed, but no small pivot can make rounding worse.
+    """
+    count, width = matrix.shape
+    sums = np.empty(width)
+    for k in range(count - 1, -1, -1):
+        first = directions[k, k]
+        sign = -1.0 if first < 0 else 1.0
+        for j in range(width):
+            matrix[k, j] *= -sign
+        square = 0.0
+        for i in range(k, count):
+            square += directions[k, i] * directions[k, i]
+        length = np.sqrt(square)
+        scale = length * (length + abs(first))
+        if scale == 0.0:
+            continue
+        sums[:] = 0.0
+        for i in range(k, count):
+            weight = directions[k, i] + (sign * length if i == k else 0.0)
+            for j in range(width):
+                sums[j] += weight * matrix[i, j]
+        for i in range(k, count):
+            weight = (directions[k, i] + (sign * length if i == k else 0.0)) / scale
+            for j in range(width):
+                matrix[i, j] -= weight * sums[j]
 
 
 def _keystream(secret: bytes, dimensions: int, size: int) -> Bytes:

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from caddis.arrays import Bytes, Int32s, Int64s, Words
+from caddis.arrays import Bytes, Int32s, Int64s, Words, offsets_of
 from caddis.language import Column, Key, is_floating, is_text
 from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys import DIGEST_BYTES, MatchingKey, places_of
@@ -188,8 +188,7 @@ def filters_of(elements: Sequence[Hashed], rows: int, design: StreamDesign) -> W
     owners = _joined([one.rows for one in elements])
     places = [places_of(one.digests, design.bits, design.hashes)[one.places] for one in elements]
     order = np.argsort(owners, kind="stable")
-    starts = np.zeros(rows + 1, np.int64)
-    np.cumsum(np.bincount(owners, minlength=rows), out=starts[1:])
+    starts = offsets_of(np.bincount(owners, minlength=rows))
     together = np.concatenate([np.zeros((0, design.hashes), np.int32), *places])[order]
     return filters_from(together.reshape(-1), starts * design.hashes, design.bits)
 
@@ -203,8 +202,7 @@ def sorted_tokens(
     rows_, found = rows_[order], found[order]
     is_new = np.ones(len(found), bool)
     is_new[1:] = (rows_[1:] != rows_[:-1]) | (found[1:] != found[:-1])
-    starts = np.zeros(rows + 1, np.int64)
-    np.cumsum(np.bincount(rows_[is_new], minlength=rows), out=starts[1:])
+    starts = offsets_of(np.bincount(rows_[is_new], minlength=rows))
     return starts, found[is_new]
 
 

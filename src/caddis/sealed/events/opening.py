@@ -26,16 +26,14 @@ from caddis.errors import (
     TamperedEvent,
 )
 from caddis.matching import Matcher, subscription_ids_of
-from caddis.sealed.events import (
+from caddis.sealed.events.gate import Gate, Refusal, event_id_of
+from caddis.sealed.events.payloads import Payloads
+from caddis.sealed.events.replays import ReplayMemory
+from caddis.sealed.events.wire import (
     NONCE_BYTES,
-    Gate,
     Header,
-    Payloads,
-    Refusal,
-    ReplayMemory,
     SealedRow,
     associated_data,
-    event_id_of,
     sealed_rows,
     shown,
 )
