@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
+import numpy as np
 import pyarrow as pa
 
 from caddis import Matcher
+from caddis.language import Clause, ClauseTable
 from caddis.sealed.design import Scheme, StreamDesign
 from caddis.sealed.events.opening import Inbox
 from caddis.sealed.keys.directory import Directory
@@ -100,3 +102,16 @@ def changed(events: pa.RecordBatch, row: int, part: str, value: object) -> pa.Re
     return events.set_column(
         place, field.with_nullable(value is None), pa.array(values, field.type)
     )
+
+
+def clause_table(read: list[tuple[Clause, ...]]) -> ClauseTable:
+    """As a broker's graph makes it: each predicate once."""
+    numbers: dict[object, int] = {}
+    owner, starts, members = [], [0], []
+    for whose, clauses in enumerate(read):
+        for clause in clauses:
+            owner.append(whose)
+            members += [numbers.setdefault(one, len(numbers)) for one in clause.predicates]
+            starts.append(len(members))
+    arrays = np.array(owner, np.int32), np.array(starts), np.array(members, np.int32)
+    return ClauseTable(list(numbers), *arrays)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -19,7 +20,7 @@ from caddis.sealed.keys.identities import Identity
 from caddis.sealed.keys.rings import KeyRing
 from caddis.sealed.keys.secrets import ContentKey, MatchingKey, PublisherKeys, SubscriberKeys
 from tests.oracle.clauses import Clauses, Node
-from tests.oracle.events import random_schema
+from tests.oracle.events import random_batch, random_schema
 
 EVENT_KEY = "number of event"
 
@@ -96,6 +97,35 @@ class Parties:
     def subscription_sealer(self, stream: str) -> SubscriptionSealer:
         keys = self.ann.subscriber_keys(stream)
         return SubscriptionSealer(keys, randomness=self.random.randbytes)
+
+
+@dataclass(frozen=True)
+class RandomStreams:
+    """Events and subscriptions of every type and syntax, and a stream for each scheme, named so."""
+
+    batches: list[pa.RecordBatch]
+    subscriptions: pa.Table
+    parties: Parties
+
+    @classmethod
+    def of(
+        cls, seed: int, schemes: Sequence[Scheme], *, clauses: int, rows: int, batches: int = 1
+    ) -> RandomStreams:
+        random = Random(seed)
+        schema = random_stream_schema(random)
+        drawn = [random_batch(random, schema, rows) for _ in range(batches)]
+        events = pa.Table.from_batches(drawn).combine_chunks().to_batches()[0]
+        table = subscriptions([node.text for node in random_nodes(random, events, clauses)])
+        designs = [random_design(random, schema, scheme, scheme) for scheme in schemes]
+        return cls(drawn, table, Parties.on(designs, random))
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.batches[0].schema
+
+    def sealed(self, batch: pa.RecordBatch, stream: str, *, compressed: bool) -> pa.RecordBatch:
+        sealer = self.parties.event_sealer(stream, compressed=compressed)
+        return sealer.seal(numbered(batch), EVENT_KEY)
 
 
 def numbered(batch: pa.RecordBatch) -> pa.RecordBatch:

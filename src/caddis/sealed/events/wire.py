@@ -198,7 +198,7 @@ def _present(row: dict[str, object], name: str, type_: type[Value]) -> Value:
 def _whole(row: dict[str, object], name: str) -> int:
     value = _present(row, name, int)
     if not 0 <= value < 2**63:
-        raise _Unreadable(f"its {name} is {value}; it is a BIGINT from 0 on")
+        raise _Unreadable(f"its {name} is {value}; it is a BIGINT of 0 or more")
     return value
 
 

@@ -24,6 +24,7 @@ from tests.oracle.clauses import Clauses
 from tests.oracle.events import SCALARS, WIDE_DECIMALS, random_batch, random_schema
 from tests.oracle.literals import NULL, random_literal
 from tests.oracle.plain import truth
+from tests.runs import seeds, times
 
 
 def columns_of(schema: pa.Schema) -> list[Column]:
@@ -55,7 +56,10 @@ def points_of(predicate: object) -> list[Any] | None:
     return [low[1] for low, _ in pairs]  # type: ignore[misc]
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=times(40, 200),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(st.randoms(use_true_random=False))
 def test_an_equality_holds_exactly_if_the_bytes_are_equal(random: Random):
     schema = random_schema(random, SCALARS + WIDE_DECIMALS)
@@ -87,7 +91,7 @@ def test_an_equality_holds_exactly_if_the_bytes_are_equal(random: Random):
         assert plain == any(canonical(key) in asked for key in keys)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(10, 40))
 def test_rows_have_the_bytes_of_a_literal_where_it_equals_them(seed):
     """Against the plain evaluator, which knows nothing of keys."""
     random = Random(seed)
@@ -180,7 +184,7 @@ def test_a_row_of_an_array_has_every_element(type_):
     assert present_rows(array).tolist() == [0, 2]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(8, 20))
 def test_different_keys_of_a_column_have_different_bytes(seed):
     random = Random(seed)
     schema = random_schema(random, SCALARS + WIDE_DECIMALS)

@@ -48,9 +48,9 @@ def test_files_with_secrets_are_their_owner_s_alone(tmp_path):
     change_authority(authority, lambda one: one.add_stream(design(), Chance()))
     assert {mode(path) for path in tmp_path.iterdir() if path.suffix != ".lock"} == {0o600}
     assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".authority.lock",
         "ann.identity",
         "authority",
-        ".authority.lock",
     ]
 
 
@@ -127,13 +127,13 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
     with pytest.raises(KeyFileError, match="No space left"):
         Identity.new("ann", Chance()).write(tmp_path / "ann")
     assert path.read_bytes() == before
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["authority", ".authority.lock"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".authority.lock", "authority"]
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from caddis.sealed.keys import write_secret
+from caddis.sealed.keys.documents import write_secret
 os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)
 write_secret(Path(sys.argv[1]), {"secret": 1}, replace=sys.argv[2] == "replace")
 """

@@ -16,12 +16,12 @@ from caddis.sealed.matcher.matcher import SealedMatcher
 from tests.sealed.homes import (
     EVENTS,
     WHERES,
+    clause_table,
     homes,
     pairs,
     sealed_events,
     sealed_wheres,
 )
-from tests.sealed.test_broker_clauses import clause_table
 
 HONEST: list[bytes] = sealed_wheres()["where"].to_pylist()
 BITS, DIMENSIONS = homes().directory.streams["homes"].outline.bits, 11
@@ -51,7 +51,7 @@ def compiled(wheres: list[bytes], publishers: Directory | None = None) -> Sealed
     return SealedMatcher.compile(table, publishers=publishers, on_invalid="report")
 
 
-def told(matcher: SealedMatcher) -> dict[object, str]:
+def problems(matcher: SealedMatcher) -> dict[object, str]:
     return {error.subscription_id: error.problem for error in matcher.invalid}
 
 
@@ -76,8 +76,8 @@ def test_the_sizes_of_these_tests_are_those_of_the_stream():
 def test_a_directory_says_which_sizes_are_right(hostile: bytes, problem: str, at: int):
     wheres = [*HONEST[:at], hostile, *HONEST[at:]]
     matcher = compiled(wheres, homes().directory)
-    assert list(told(matcher)) == [at]
-    assert problem in told(matcher)[at]
+    assert list(problems(matcher)) == [at]
+    assert problem in problems(matcher)[at]
     whole = pairs(SealedMatcher.compile(sealed_wheres()).match(sealed_events()))
     found = matcher.match(homes().publish())
     assert pairs(found) == {(row, link + (link >= at)) for row, link in whole}
@@ -88,7 +88,7 @@ def test_a_directory_says_which_sizes_are_right(hostile: bytes, problem: str, at
 @pytest.mark.parametrize("at", [0, len(WHERES)])
 def test_without_a_directory_most_subscriptions_say_it(hostile: bytes, at: int):
     matcher = compiled([*HONEST[:at], hostile, *HONEST[at:]])
-    assert list(told(matcher)) == [at]
+    assert list(problems(matcher)) == [at]
     found = matcher.match(sealed_events())
     assert len(pairs(found)) == len(
         pairs(SealedMatcher.compile(sealed_wheres()).match(sealed_events()))
@@ -98,14 +98,14 @@ def test_without_a_directory_most_subscriptions_say_it(hostile: bytes, at: int):
 
 def test_of_two_subscriptions_the_first_says_it():
     one, other = made_up(), made_up(words=1)
-    assert list(told(compiled([one, other]))) == list(told(compiled([other, one]))) == [1]
+    assert list(problems(compiled([one, other]))) == list(problems(compiled([other, one]))) == [1]
 
 
 def test_a_subscription_of_a_thousand_sizes_costs_nobody_a_comparison():
     """It had every event compared with each of its sizes."""
     for wheres in ([HONEST[0], SEVERAL], [SEVERAL, HONEST[0]]):
         matcher = compiled(wheres)
-        assert list(told(matcher)) == [wheres.index(SEVERAL)]
+        assert list(problems(matcher)) == [wheres.index(SEVERAL)]
         alone = compiled(wheres[:1] if wheres[1] is SEVERAL else wheres[1:])
         reports = [one.match(sealed_events()).report for one in (matcher, alone)]
         assert reports[0] == reports[1]
@@ -115,7 +115,7 @@ def test_a_subscription_of_a_thousand_sizes_costs_nobody_a_comparison():
 def test_a_size_per_epoch_and_stream_is_fine():
     other = replace(unpack_all(pa.array([made_up(words=1)]))[0][0], epoch=2)
     both = join([made_up(), made_up(words=1, stream="boats"), pack(other, 1)[0]])
-    assert told(compiled([both])) == {}
+    assert problems(compiled([both])) == {}
 
 
 @pytest.mark.parametrize("length", [0.0, 1e-9, 1e9, 1e200])
@@ -123,7 +123,7 @@ def test_vectors_that_nobody_can_have_sealed_are_refused(length: float):
     """A vector of length 0 is fulfilled by all, and products of very long ones are no numbers."""
     (block,) = unpack_all(homes("aspe").seal(["city = 'Cork'"])["where"])[0]
     (hostile,) = pack(replace(block, vectors=np.full_like(block.vectors, length)), 1)
-    assert "shorter or longer than any" in told(compiled([hostile, hostile]))[0]
+    assert "shorter or longer than any" in problems(compiled([hostile, hostile]))[0]
 
 
 # -------------------------------------------------------------------------------------- brokers

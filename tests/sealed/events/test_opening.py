@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -27,17 +26,9 @@ from caddis.sealed.events.replays import NoMemory, ReplayMemory
 from caddis.sealed.events.sealing import EventSealer
 from caddis.sealed.events.wire import SealedRow, sealed_rows, sealed_schema, signed_bytes
 from caddis.sealed.keys.rings import KeyRing
-from tests.oracle.events import random_batch
+from tests.runs import seeds
 from tests.sealed.parties import Chance, World, world
-from tests.sealed.sealed_workloads import (
-    EVENT_KEY,
-    Parties,
-    numbered,
-    random_design,
-    random_nodes,
-    random_stream_schema,
-    subscriptions,
-)
+from tests.sealed.sealed_workloads import RandomStreams, subscriptions
 
 CITIES = ["Galway", "Cork", "Bray", "Sligo", "Kerry"]
 
@@ -336,18 +327,15 @@ def test_an_inbox_needs_the_keys_of_its_streams(homes):
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(4, 12))
 def test_an_inbox_receives_exactly_the_plain_answer(seed):
-    random = Random(1000 + seed)
-    schema = random_stream_schema(random)
-    batch = random_batch(random, schema, rows=12)
-    table = subscriptions([node.text for node in random_nodes(random, batch, 12)])
     stream = SCHEMES[seed % 2]
-    parties = Parties.on([random_design(random, schema, stream, stream)], random)
-    sealed = parties.event_sealer(stream).seal(numbered(batch), EVENT_KEY)
+    streams = RandomStreams.of(1000 + seed, [stream], clauses=12, rows=12)
+    [batch], table, parties = streams.batches, streams.subscriptions, streams.parties
+    sealed = streams.sealed(batch, stream, compressed=False)
     mine = table.append_column("stream", pa.array([stream] * len(table)))
     received = Inbox(parties.ann, parties.directory, mine).receive(sealed)
-    plain = Matcher.compile(table, schema).match(batch)
+    plain = Matcher.compile(table, streams.schema).match(batch)
     pairs = zip(received.rows.tolist(), received.subscription_ids.to_pylist(), strict=True)
     assert set(pairs) == set(zip(plain.rows.tolist(), plain.links.tolist(), strict=True))
     assert len(received.rows) == len(plain.rows)

@@ -26,6 +26,7 @@ from caddis.sealed.values.aspe import (
     tolerance,
 )
 from caddis.sealed.values.coordinates import CELLS
+from tests.runs import times
 from tests.sealed.plain_points import (
     Query,
     Value,
@@ -109,7 +110,7 @@ def nearby(random: Random, event: list[Value], gap: float) -> list[Value]:
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: str(design.dimensions))
-@settings(max_examples=30)
+@settings(max_examples=times(12, 60))
 @given(
     st.integers(0, 2**32),
     st.sampled_from([*EXTREMES, "seed", "other seed"]),
@@ -136,7 +137,7 @@ def test_no_event_is_lost_and_neighbours_are_told_apart(design, seed, publisher,
 def test_thousands_of_events_fulfil_what_they_just_fulfil(design):
     """The errors that occur are far below the bound."""
     random, columns = Random(7), len(ordered_places(design))
-    events = [random_event(random, columns, nulls=0) for _ in range(1_500)]
+    events = [random_event(random, columns, nulls=0) for _ in range(times(400, 1_500))]
     plain = plain_points(design, events)
     points = transform_of(design).points(plain, random.randbytes)
     own = own_queries(random, design, events)
@@ -206,7 +207,7 @@ def fractions(matrix: Floats) -> list[list[Fraction]]:
     return [[Fraction(value) for value in row] for row in matrix.tolist()]
 
 
-def times(left: list[list[Fraction]], right: list[list[Fraction]]) -> list[list[Fraction]]:
+def multiplied(left: list[list[Fraction]], right: list[list[Fraction]]) -> list[list[Fraction]]:
     columns = list(zip(*right, strict=True))
     return [
         [sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in columns]
@@ -223,7 +224,7 @@ def test_products_that_seal_have_the_error_that_the_bound_counts_on(size):
     rng = np.random.default_rng(size)
     matrix, _ = aspe._matrices(bytes(32), size)
     rows = rng.normal(size=(20, size)) * np.exp2(rng.integers(-30, 30, (20, 1)))
-    exact = times(fractions(rows), fractions(matrix_of(bytes(32), size)))
+    exact = multiplied(fractions(rows), fractions(matrix_of(bytes(32), size)))
     most = UNIT + size * size * Fraction(1, 2**21) * UNIT
     for found, row in zip(fractions(aspe._product(rows, matrix)), exact, strict=True):
         error = [a - b for a, b in zip(found, row, strict=True)]
@@ -236,7 +237,7 @@ def test_the_inverse_is_exact_far_beyond_doubles(size):
     _, inverse = aspe._matrices(bytes(32), size)
     high, low = fractions(inverse.high.T), fractions(inverse.low.T)
     whole = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(high, low, strict=True)]
-    for at, row in enumerate(times(fractions(matrix), whole)):
+    for at, row in enumerate(multiplied(fractions(matrix), whole)):
         row[at] -= 1
         assert square_length(row) < (UNIT / 8) ** 2
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from random import Random
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +30,7 @@ from caddis.sealed.keys.rings import KeyRing
 from caddis.sealed.matcher.groups import Sifting
 from caddis.sealed.matcher.matcher import SealedMatcher, SealedMatches
 from caddis.sealed.matcher.search import joined
-from tests.oracle.events import random_batch
+from tests.runs import seeds
 from tests.sealed.homes import (
     EVENTS,
     SCHEMA,
@@ -45,15 +44,7 @@ from tests.sealed.homes import (
 )
 from tests.sealed.parties import world
 from tests.sealed.plain_matching import plain_pairs
-from tests.sealed.sealed_workloads import (
-    EVENT_KEY,
-    Parties,
-    numbered,
-    random_design,
-    random_nodes,
-    random_stream_schema,
-    subscriptions,
-)
+from tests.sealed.sealed_workloads import RandomStreams, subscriptions
 
 SIFTINGS: tuple[Sifting, ...] = ("rarest-bit", "paper", None)
 
@@ -62,18 +53,14 @@ SIFTINGS: tuple[Sifting, ...] = ("rarest-bit", "paper", None)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(4, 12))
 def test_nothing_is_missed_that_plain_matching_finds(scheme: Scheme, seed: int):
-    random = Random(seed)
-    schema = random_stream_schema(random)
-    batch = random_batch(random, schema, rows=25)
-    parties = Parties.on([random_design(random, schema, scheme, "any")], random)
-    table = subscriptions([node.text for node in random_nodes(random, batch, 60)])
-    sealed = parties.subscription_sealer("any").seal(table, on_invalid="report")
+    streams = RandomStreams.of(seed, [scheme], clauses=60, rows=25)
+    [batch], table = streams.batches, streams.subscriptions
+    sealed = streams.parties.subscription_sealer(scheme).seal(table, on_invalid="report")
     usable = table.take(sealed.table["subscription_id"])
-    plain = Matcher.compile(usable, schema).match(batch)
-    publisher = parties.event_sealer("any", compressed=bool(seed % 2))
-    events = publisher.seal(numbered(batch), EVENT_KEY)
+    plain = Matcher.compile(usable, streams.schema).match(batch)
+    events = streams.sealed(batch, scheme, compressed=bool(seed % 2))
     found = pairs(SealedMatcher.compile(sealed.table).match(events))
     assert set(zip(plain.rows.tolist(), plain.links.tolist(), strict=True)) <= found
     for prefilter in SIFTINGS:

@@ -16,8 +16,9 @@ from caddis.sealed.values.aspe import (
     product,
     rotate,
 )
+from tests.runs import seeds
 
-SEEDS = range(10)
+SEEDS = seeds(4, 20)
 TOLERANCE = 1e-13
 
 
