@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from caddis.sealed.keys.entitlements import Role
 from pyspark.sql import DataFrame, SparkSession
 
 import caddis
@@ -27,6 +26,7 @@ from caddis.errors import (
 )
 from caddis.sealed import Authority, EventSealer, Identity, KeyRing, StreamDesign
 from caddis.sealed.clauses.subscriptions import as_text
+from caddis.sealed.keys.directory import Role
 from caddis.spark.sealed.sealing import OpenOperator, SealOperator
 from tests.sealed.homes import (
     EVENTS,
