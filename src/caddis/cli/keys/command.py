@@ -38,9 +38,7 @@ def _examples(*lines: str) -> str:
 Folder = Annotated[
     Path, typer.Option("--dir", metavar="FOLDER", help="The folder to write the files into.")
 ]
-Party = Annotated[
-    str, typer.Argument(metavar="NAME", help="A registered party.", show_default=False)
-]
+Party = Annotated[str, typer.Argument(metavar="NAME", help="A registered party.")]
 AtOnce = Annotated[
     bool,
     typer.Option(
@@ -83,9 +81,7 @@ def init(options: AuthorityOptions) -> None:
 class IdentityOptions:
     """The options of `caddis keys identity`, which needs no authority."""
 
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A name for yourself.", show_default=False)
-    ]
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for yourself.")]
     folder: Folder = Path()
     as_json: AsJson = False
 
@@ -107,10 +103,7 @@ class RegisterOptions(AuthorityOptions):
     """The options of `caddis keys register`."""
 
     files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...", help="Public identities: NAME.public.json.", show_default=False
-        ),
+        list[Path], typer.Argument(metavar="FILE...", help="Public identities: NAME.public.json.")
     ]
 
 
@@ -131,16 +124,13 @@ def register(options: RegisterOptions) -> None:
 class StreamOptions(AuthorityOptions):
     """The options of `caddis keys stream`: a new stream as the user describes it."""
 
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A name for the stream.", show_default=False)
-    ]
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the stream.")]
     schema: Schema = None
     events: Annotated[
         Path | None,
         typer.Option(
             metavar="PATH",
             help="A file of such events; its columns are taken in place of --schema.",
-            show_default=False,
         ),
     ] = None
     format: EventsFormat = None
@@ -169,7 +159,6 @@ class StreamOptions(AuthorityOptions):
             metavar="N",
             help="The most values that an event has; every element of an array counts. "
             "\\[default: the number of columns]",
-            show_default=False,
         ),
     ] = None
     ordered_texts: Annotated[
@@ -179,7 +168,6 @@ class StreamOptions(AuthorityOptions):
             metavar="COLUMN",
             help="A string column whose ranges and prefixes brokers can test, too. May be given "
             "several times.",
-            show_default=False,
         ),
     ] = None
     presence: Annotated[
@@ -225,10 +213,8 @@ class GrantOptions(AuthorityOptions):
     """The options of `caddis keys grant`."""
 
     name: Party
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help="A stream.", show_default=False)]
-    role: Annotated[
-        Role, typer.Option(metavar="ROLE", help="publisher or subscriber.", show_default=False)
-    ]
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="A stream.")]
+    role: Annotated[Role, typer.Option(metavar="ROLE", help="publisher or subscriber.")]
     since: Annotated[
         int | None,
         typer.Option(
@@ -236,7 +222,6 @@ class GrantOptions(AuthorityOptions):
             metavar="EPOCH",
             help="Let a subscriber read what was published since this epoch. "
             "\\[default: the present one]",
-            show_default=False,
         ),
     ] = None
 
@@ -263,14 +248,9 @@ class RevokeOptions(AuthorityOptions):
     """The options of `caddis keys revoke`."""
 
     name: Party
-    stream: Annotated[
-        str | None, typer.Argument(metavar="[STREAM]", help="A stream.", show_default=False)
-    ] = None
+    stream: Annotated[str | None, typer.Argument(metavar="[STREAM]", help="A stream.")] = None
     role: Annotated[
-        Role | None,
-        typer.Option(
-            metavar="ROLE", help="publisher or subscriber. \\[default: both]", show_default=False
-        ),
+        Role | None, typer.Option(metavar="ROLE", help="publisher or subscriber. \\[default: both]")
     ] = None
     everywhere: Annotated[
         bool, typer.Option("--everywhere", help="Revoke on all streams instead of one.")
@@ -316,10 +296,7 @@ def revoke(options: RevokeOptions) -> None:
 class RotateOptions(AuthorityOptions):
     """The options of `caddis keys rotate`."""
 
-    streams: Annotated[
-        list[str],
-        typer.Argument(metavar="STREAM...", help="One or more streams.", show_default=False),
-    ]
+    streams: Annotated[list[str], typer.Argument(metavar="STREAM...", help="One or more streams.")]
     at_once: AtOnce = False
 
 
@@ -341,7 +318,6 @@ class IssueOptions(AuthorityOptions):
         typer.Argument(
             metavar="[NAME...]",
             help="Registered parties. \\[default: everybody who was ever granted a stream]",
-            show_default=False,
         ),
     ] = None
     folder: Folder = Path()
@@ -388,9 +364,7 @@ class ShowOptions(AuthorityOptions):
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]",
-            help="Any file that caddis keys wrote. \\[default: the authority's]",
-            show_default=False,
+            metavar="[FILE]", help="Any file that caddis keys wrote. \\[default: the authority's]"
         ),
     ] = None
     trusted: Annotated[
@@ -399,7 +373,6 @@ class ShowOptions(AuthorityOptions):
             "--trust",
             metavar="FINGERPRINT",
             help="The authority that must have signed the file, which holds keys or a directory.",
-            show_default=False,
         ),
     ] = None
 

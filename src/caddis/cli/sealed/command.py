@@ -44,15 +44,9 @@ def _examples(*lines: str) -> str:
 
 
 SealedEvents = Annotated[
-    Path,
-    typer.Argument(
-        metavar="EVENTS", help="A file of sealed events, or a folder of them.", show_default=False
-    ),
+    Path, typer.Argument(metavar="EVENTS", help="A file of sealed events, or a folder of them.")
 ]
-SealedFile = Annotated[
-    Path,
-    typer.Option("--out", metavar="FILE", help="The new file to write.", show_default=False),
-]
+SealedFile = Annotated[Path, typer.Option("--out", metavar="FILE", help="The new file to write.")]
 DirectoryFile = Annotated[
     Path,
     typer.Option(
@@ -86,7 +80,6 @@ class SealedOptions:
             help="The only authority to trust: keys and directories that another one signed are "
             "refused. \\[default: whoever signed them; the summary names it]",
             rich_help_panel=KEYS,
-            show_default=False,
         ),
     ] = None
     overwrite: Overwrite = False
@@ -104,7 +97,6 @@ class PartyOptions(SealedOptions):
             metavar="NAME",
             help="Whose keys to use: those in NAME.identity.json and NAME.keys.json.",
             rich_help_panel=KEYS,
-            show_default=False,
         ),
     ]
     keys: Annotated[
@@ -121,7 +113,6 @@ class PartyOptions(SealedOptions):
         typer.Option(
             metavar="NAME",
             help="The name of the stream. \\[default: the only one that the keys are for]",
-            show_default=False,
         ),
     ] = None
 
@@ -135,7 +126,6 @@ class SealEventsOptions(PartyOptions):
         typer.Argument(
             metavar="EVENTS",
             help="A file of events, or a folder of such files: Parquet, JSON lines or CSV.",
-            show_default=False,
         ),
     ]
     out: SealedFile
@@ -145,7 +135,6 @@ class SealEventsOptions(PartyOptions):
             min=1,
             metavar="N",
             help="The epoch to seal in. \\[default: the newest one that there is a key for]",
-            show_default=False,
         ),
     ] = None
     format: EventsFormat = None
@@ -178,7 +167,6 @@ class SealSubscriptionsOptions(PartyOptions):
         typer.Argument(
             metavar="SUBSCRIPTIONS",
             help="A file with the columns subscription_id and where: Parquet, JSON lines or CSV.",
-            show_default=False,
         ),
     ]
     out: SealedFile
@@ -190,15 +178,13 @@ class SealSubscriptionsOptions(PartyOptions):
             metavar="N",
             help="An epoch whose events are wanted; may be given several times. "
             "\\[default: the newest two that there are keys for]",
-            show_default=False,
         ),
     ] = None
     on_invalid: OnInvalid = "raise"
 
 
 @app.command(
-    name="subscriptions",
-    epilog=_examples("subscriptions ann.csv --as ann --out ann-sealed.csv"),
+    name="subscriptions", epilog=_examples("subscriptions ann.csv --as ann --out ann-sealed.csv")
 )
 @fills(SealSubscriptionsOptions)
 def subscriptions(options: SealSubscriptionsOptions) -> None:
@@ -220,16 +206,9 @@ class MatchOptions(SealedOptions):
     events: SealedEvents
     subscriptions: Annotated[
         Path,
-        typer.Option(
-            metavar="PATH",
-            help="A file of sealed subscriptions, or a folder of them.",
-            show_default=False,
-        ),
+        typer.Option(metavar="PATH", help="A file of sealed subscriptions, or a folder of them."),
     ]
-    out: Annotated[
-        Path,
-        typer.Option(metavar="FOLDER", help="A new folder for the matches.", show_default=False),
-    ]
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="A new folder for the matches.")]
     directory: DirectoryFile = DIRECTORY
     out_format: Annotated[
         FileFormat | None,
@@ -237,7 +216,6 @@ class MatchOptions(SealedOptions):
             metavar="FORMAT",
             help="The format of the matches: parquet, jsonl or csv. \\[default: as the name of "
             "--out tells, or parquet]",
-            show_default=False,
         ),
     ] = None
     on_invalid: OnInvalid = "raise"
@@ -279,9 +257,7 @@ class OpenOptions(PartyOptions):
     subscriptions: Annotated[
         Path,
         typer.Option(
-            metavar="PATH",
-            help="Your own plain subscriptions: subscription_id and where.",
-            show_default=False,
+            metavar="PATH", help="Your own plain subscriptions: subscription_id and where."
         ),
     ]
     out: Annotated[
@@ -289,7 +265,6 @@ class OpenOptions(PartyOptions):
         typer.Option(
             metavar="FILE",
             help="A new file for the opened events: Parquet, JSON lines or CSV, as its name tells.",
-            show_default=False,
         ),
     ]
     matches: Annotated[
@@ -298,7 +273,6 @@ class OpenOptions(PartyOptions):
             metavar="PATH",
             help="The matches that a broker wrote: event_id and subscription_id. \\[default: open "
             "and check all events]",
-            show_default=False,
         ),
     ] = None
     directory: DirectoryFile = DIRECTORY
@@ -310,14 +284,12 @@ class OpenOptions(PartyOptions):
             help="Remembers which events were opened, so that the next run refuses them as "
             "replayed. Created if it does not exist.",
             rich_help_panel=KEYS,
-            show_default=False,
         ),
     ] = None
 
 
 @app.command(
-    name="open",
-    epilog=_examples("open events/ --subscriptions ann.csv --as ann --out mine.csv"),
+    name="open", epilog=_examples("open events/ --subscriptions ann.csv --as ann --out mine.csv")
 )
 @fills(OpenOptions)
 def open_(options: OpenOptions) -> None:
@@ -359,8 +331,7 @@ class DemoOptions:
 
 
 @app.command(
-    name="demo",
-    epilog=_examples("demo", "demo --events 5000 --subscriptions 5000 --scheme tokens"),
+    name="demo", epilog=_examples("demo", "demo --events 5000 --subscriptions 5000 --scheme tokens")
 )
 @fills(DemoOptions)
 def demo(options: DemoOptions) -> None:

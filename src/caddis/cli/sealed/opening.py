@@ -28,13 +28,7 @@ from caddis.cli.sealed.files import (
 )
 from caddis.cli.shell import Job, count, show_rows
 from caddis.errors import EventError, SubscriptionTableError
-from caddis.files import (
-    check_free_file,
-    existing,
-    format_to_write,
-    read_subscriptions,
-    write_table,
-)
+from caddis.files import check_free_file, existing, format_to_write, read_subscriptions, write_table
 from caddis.language import is_text
 from caddis.sealed import Inbox, Received
 from caddis.sealed.events import ReplayMemory

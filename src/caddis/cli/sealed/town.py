@@ -17,14 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from caddis.sealed import StreamDesign
-from caddis.sealed.keys import (
-    Authority,
-    Change,
-    Identity,
-    Role,
-    change_authority,
-    create_authority,
-)
+from caddis.sealed.keys import Authority, Change, Identity, Role, change_authority, create_authority
 
 PUBLISHERS = ("quay", "market")
 SUBSCRIBERS = ("ann", "bo", "cy", "dee")
