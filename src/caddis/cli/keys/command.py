@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import AsJson, EventsFormat, Schema, Timezone, fills, run
+from caddis.cli.shell import AsJson, EventsFormat, Schema, Timezone, examples, fills, run
 
 AUTHORITY = Path("authority.json")
 
@@ -29,10 +29,6 @@ app = typer.Typer(
     [bold]caddis keys init[/bold]; no command prints a secret.
     """,
 )
-
-
-def _examples(*lines: str) -> str:
-    return "\n[bold]Examples[/bold]\n\n" + "\n\n".join(f"  caddis keys {line}" for line in lines)
 
 
 Folder = Annotated[
@@ -64,7 +60,9 @@ class AuthorityOptions:
     as_json: AsJson = False
 
 
-@app.command(name="init", epilog=_examples("init", "init --authority /safe/authority.json"))
+@app.command(
+    name="init", epilog=examples("keys init", "keys init --authority /safe/authority.json")
+)
 @fills(AuthorityOptions)
 def init(options: AuthorityOptions) -> None:
     """Create a key authority in a new file.
@@ -86,7 +84,9 @@ class IdentityOptions:
     as_json: AsJson = False
 
 
-@app.command(name="identity", epilog=_examples("identity ann", "identity ann --dir private"))
+@app.command(
+    name="identity", epilog=examples("keys identity ann", "keys identity ann --dir private")
+)
 @fills(IdentityOptions)
 def identity(options: IdentityOptions) -> None:
     """Make keys for yourself, as a publisher or subscriber.
@@ -107,7 +107,7 @@ class RegisterOptions(AuthorityOptions):
     ]
 
 
-@app.command(name="register", epilog=_examples("register ann.public.json bo.public.json"))
+@app.command(name="register", epilog=examples("keys register ann.public.json bo.public.json"))
 @fills(RegisterOptions)
 def register(options: RegisterOptions) -> None:
     """Make parties known to the authority.
@@ -191,9 +191,9 @@ class StreamOptions(AuthorityOptions):
 
 @app.command(
     name="stream",
-    epilog=_examples(
-        "stream homes --schema 'city STRING, price INT'",
-        "stream homes --events offers.parquet --scheme tokens",
+    epilog=examples(
+        "keys stream homes --schema 'city STRING, price INT'",
+        "keys stream homes --events offers.parquet --scheme tokens",
     ),
 )
 @fills(StreamOptions)
@@ -228,8 +228,8 @@ class GrantOptions(AuthorityOptions):
 
 @app.command(
     name="grant",
-    epilog=_examples(
-        "grant pat homes --role publisher", "grant ann homes --role subscriber --since 1"
+    epilog=examples(
+        "keys grant pat homes --role publisher", "keys grant ann homes --role subscriber --since 1"
     ),
 )
 @fills(GrantOptions)
@@ -268,11 +268,11 @@ class RevokeOptions(AuthorityOptions):
 
 @app.command(
     name="revoke",
-    epilog=_examples(
-        "revoke ann homes",
-        "revoke ann homes --role publisher",
-        "revoke ann --everywhere --at-once",
-        "revoke pat --everywhere --compromised",
+    epilog=examples(
+        "keys revoke ann homes",
+        "keys revoke ann homes --role publisher",
+        "keys revoke ann --everywhere --at-once",
+        "keys revoke pat --everywhere --compromised",
     ),
 )
 @fills(RevokeOptions)
@@ -300,7 +300,9 @@ class RotateOptions(AuthorityOptions):
     at_once: AtOnce = False
 
 
-@app.command(name="rotate", epilog=_examples("rotate homes", "rotate homes boats --at-once"))
+@app.command(
+    name="rotate", epilog=examples("keys rotate homes", "keys rotate homes boats --at-once")
+)
 @fills(RotateOptions)
 def rotate(options: RotateOptions) -> None:
     """Start the next epoch of streams, with new keys."""
@@ -323,7 +325,7 @@ class IssueOptions(AuthorityOptions):
     folder: Folder = Path()
 
 
-@app.command(name="issue", epilog=_examples("issue ann bo", "issue --dir outgoing"))
+@app.command(name="issue", epilog=examples("keys issue ann bo", "keys issue --dir outgoing"))
 @fills(IssueOptions)
 def issue(options: IssueOptions) -> None:
     """Write the keys of parties, each wrapped to the one it is for.
@@ -345,7 +347,9 @@ class DirectoryOptions(AuthorityOptions):
     ] = Path("directory.json")
 
 
-@app.command(name="directory", epilog=_examples("directory", "directory --out shared/brokers.json"))
+@app.command(
+    name="directory", epilog=examples("keys directory", "keys directory --out shared/brokers.json")
+)
 @fills(DirectoryOptions)
 def directory(options: DirectoryOptions) -> None:
     """Write what brokers need: publishers' public keys and the streams' epochs.
@@ -377,7 +381,9 @@ class ShowOptions(AuthorityOptions):
     ] = None
 
 
-@app.command(name="show", epilog=_examples("show", "show directory.json", "show ann.keys.json"))
+@app.command(
+    name="show", epilog=examples("keys show", "keys show directory.json", "keys show ann.keys.json")
+)
 @fills(ShowOptions)
 def show(options: ShowOptions) -> None:
     """Show what is in a file, without its secrets."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -12,10 +12,14 @@ from caddis.cli.shell import (
     AsJson,
     EventKey,
     EventsFormat,
+    IndexDir,
     Job,
     Master,
+    MatchesFolder,
+    MatchesFormat,
     Models,
     OnError,
+    OnInvalid,
     Overwrite,
     Policy,
     Result,
@@ -60,29 +64,12 @@ class MatchOptions:
             show_default=False,
         ),
     ]
-    out: Annotated[
-        Path,
-        typer.Option(metavar="FOLDER", help="A new folder for the matches.", show_default=False),
-    ]
+    out: MatchesFolder
     format: EventsFormat = None
-    out_format: Annotated[
-        FileFormat | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="The matches' format, if it is not the one that the name of --out tells. "
-            "Without either it is parquet.",
-        ),
-    ] = None
+    out_format: MatchesFormat = None
     schema: Schema = None
     event_key: EventKey = "event_id"
-    on_invalid: Annotated[
-        Literal["raise", "skip"],
-        typer.Option(
-            metavar="WHAT",
-            help="What to do about invalid subscriptions: raise an error; or skip them, match the "
-            "others, and list the skipped ones in _invalid.jsonl below --out.",
-        ),
-    ] = "raise"
+    on_invalid: OnInvalid = "raise"
     overwrite: Overwrite = False
     timezone: Timezone = "UTC"
     as_json: AsJson = False
@@ -116,15 +103,7 @@ class MatchOptions:
         ),
     ] = None
     master: Master = "local[*]"
-    index_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Where to keep the compiled subscriptions; on a cluster, a folder that all its "
-            "machines see.",
-            rich_help_panel="Spark",
-        ),
-    ] = None
+    index_dir: IndexDir = None
 
     @property
     def matches_format(self) -> FileFormat:

@@ -17,12 +17,16 @@ from caddis.cli.shell import (
     DemoFolder,
     EventKey,
     EventsFormat,
+    IndexDir,
     Master,
+    MatchesFolder,
+    MatchesFormat,
+    OnInvalid,
     Overwrite,
+    examples,
     fills,
     run,
 )
-from caddis.files import FileFormat
 
 KEYS = "Keys"
 
@@ -39,10 +43,6 @@ app = typer.Typer(
 )
 
 
-def _examples(*lines: str) -> str:
-    return "\n[bold]Examples[/bold]\n\n" + "\n\n".join(f"  caddis sealed {line}" for line in lines)
-
-
 SealedEvents = Annotated[
     Path, typer.Argument(metavar="EVENTS", help="A file of sealed events, or a folder of them.")
 ]
@@ -55,14 +55,6 @@ DirectoryFile = Annotated[
         help="The file of publishers' public keys and of the streams' epochs that caddis keys "
         "directory writes and the authority signs. It holds no secret.",
         rich_help_panel=KEYS,
-    ),
-]
-OnInvalid = Annotated[
-    Literal["raise", "skip"],
-    typer.Option(
-        metavar="WHAT",
-        help="What to do with subscriptions that cannot be used: raise an error, or skip them and "
-        "list them.",
     ),
 ]
 DIRECTORY = Path("directory.json")
@@ -144,7 +136,9 @@ class SealEventsOptions(PartyOptions):
     ] = False
 
 
-@app.command(name="events", epilog=_examples("events offers.csv --as pat --out sealed.parquet"))
+@app.command(
+    name="events", epilog=examples("sealed events offers.csv --as pat --out sealed.parquet")
+)
 @fills(SealEventsOptions)
 def events(options: SealEventsOptions) -> None:
     """Seal events, as a publisher.
@@ -184,7 +178,8 @@ class SealSubscriptionsOptions(PartyOptions):
 
 
 @app.command(
-    name="subscriptions", epilog=_examples("subscriptions ann.csv --as ann --out ann-sealed.csv")
+    name="subscriptions",
+    epilog=examples("sealed subscriptions ann.csv --as ann --out ann-sealed.csv"),
 )
 @fills(SealSubscriptionsOptions)
 def subscriptions(options: SealSubscriptionsOptions) -> None:
@@ -208,31 +203,17 @@ class MatchOptions(SealedOptions):
         Path,
         typer.Option(metavar="PATH", help="A file of sealed subscriptions, or a folder of them."),
     ]
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="A new folder for the matches.")]
+    out: MatchesFolder
     directory: DirectoryFile = DIRECTORY
-    out_format: Annotated[
-        FileFormat | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="The format of the matches: parquet, jsonl or csv. \\[default: as the name of "
-            "--out tells, or parquet]",
-        ),
-    ] = None
+    out_format: MatchesFormat = None
     on_invalid: OnInvalid = "raise"
     master: Master = "local[*]"
-    index_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Where to keep the compiled subscriptions; on a cluster, a folder that all "
-            "machines see.",
-            rich_help_panel="Spark",
-        ),
-    ] = None
+    index_dir: IndexDir = None
 
 
 @app.command(
-    name="match", epilog=_examples("match events/ --subscriptions subscriptions/ --out matches")
+    name="match",
+    epilog=examples("sealed match events/ --subscriptions subscriptions/ --out matches"),
 )
 @fills(MatchOptions)
 def match(options: MatchOptions) -> None:
@@ -289,7 +270,8 @@ class OpenOptions(PartyOptions):
 
 
 @app.command(
-    name="open", epilog=_examples("open events/ --subscriptions ann.csv --as ann --out mine.csv")
+    name="open",
+    epilog=examples("sealed open events/ --subscriptions ann.csv --as ann --out mine.csv"),
 )
 @fills(OpenOptions)
 def open_(options: OpenOptions) -> None:
@@ -331,7 +313,10 @@ class DemoOptions:
 
 
 @app.command(
-    name="demo", epilog=_examples("demo", "demo --events 5000 --subscriptions 5000 --scheme tokens")
+    name="demo",
+    epilog=examples(
+        "sealed demo", "sealed demo --events 5000 --subscriptions 5000 --scheme tokens"
+    ),
 )
 @fills(DemoOptions)
 def demo(options: DemoOptions) -> None:

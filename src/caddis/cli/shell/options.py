@@ -55,6 +55,11 @@ def fills(options: type[Options]) -> Callable[[Callable[[Options], None]], Calla
     return command_of
 
 
+def examples(*lines: str) -> str:
+    """The end of a verb's help: commands that show its use, without `caddis` in front."""
+    return "\n[bold]Examples[/bold]\n\n" + "\n\n".join(f"  caddis {line}" for line in lines)
+
+
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object to stdout, and nothing else there.")
 ]
@@ -68,6 +73,36 @@ Master = Annotated[
 ]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace --out if it is there already.")
+]
+MatchesFolder = Annotated[
+    Path,
+    typer.Option("--out", metavar="FOLDER", help="A new folder for the matches."),
+]
+MatchesFormat = Annotated[
+    FileFormat | None,
+    typer.Option(
+        "--out-format",
+        metavar="FORMAT",
+        help="The matches' format, if it is not the one that the name of --out tells. "
+        "Without either it is parquet.",
+    ),
+]
+IndexDir = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Where to keep the compiled subscriptions; on a cluster, a folder that all its "
+        "machines see.",
+        rich_help_panel="Spark",
+    ),
+]
+OnInvalid = Annotated[
+    Literal["raise", "skip"],
+    typer.Option(
+        metavar="WHAT",
+        help="What to do about invalid subscriptions: raise an error; or skip them, go on with the "
+        "others, and list the skipped ones.",
+    ),
 ]
 DemoFolder = Annotated[
     Path | None,
