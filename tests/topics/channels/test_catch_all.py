@@ -127,7 +127,7 @@ def test_rates_are_whole_numbers(rate):
 def test_a_bound_is_more_than_nothing():
     bounds: list[Any] = [0, -3, float("nan"), float("inf"), 2.5, True]
     for bound in bounds:
-        with pytest.raises(TopicError, match="buckets hold a whole number from 1 up, not"):
+        with pytest.raises(TopicError, match="bound is a whole number from 1 up, not"):
             catch_all({}, bound, 0)
     with pytest.raises(TopicError, match="the first bucket is a whole number from 0 up, not -1"):
         catch_all({}, 1, -1)
@@ -210,7 +210,7 @@ def test_a_bucket_does_not_take_the_number_of_a_cluster_that_is_empty():
     first = next_map(None, {"chess": 0, "tea": 1}, rates, 10, channels=2)
     second = next_map(first, {"chess": 0, "tea": 0}, rates, 10, channels=2)
     assert first.channel_of("rain") == second.channel_of("rain") == 2
-    with pytest.raises(TopicError, match="topics are clustered in channels 0 to 1, not in 1"):
+    with pytest.raises(TopicError, match="topics are clustered into 2 channels, not into 1"):
         next_map(first, {"chess": 0, "tea": 1}, rates, 10, channels=1)
 
 

@@ -173,9 +173,7 @@ def test_measuring_again_is_two_messages_a_node_if_nothing_comes_of_it():
 
 
 def test_only_the_root_can_measure_again():
-    with pytest.raises(
-        TopicError, match="only the root can have votes counted again; 0 is above"
-    ):
+    with pytest.raises(TopicError, match="only the root can have votes counted again; 0 is above"):
         Grove().polls[1].measure()
 
 

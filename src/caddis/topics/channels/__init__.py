@@ -1,4 +1,13 @@
-"""TODO."""
+"""Channels: the map that says which channel carries a topic, and who publishes and receives by it.
+
+    next_map ─▶ ChannelMap ─▶ ChannelPublisher ══ channels ══▶ ChannelReceiver ─▶ subscriber
+                                     ▲                               │
+                                     └──── asks for what is missing ─┘
+
+Channels may lose, delay, repeat and reorder events, and everybody may have another version of the
+map: each subscriber still gets each wanted event once and in order, or hears that it was lost.
+Unpopular topics share the buckets of a catch-all.
+"""
 
 from caddis.topics.channels.catch_all import (
     next_map,
@@ -10,10 +19,12 @@ from caddis.topics.channels.map import ChannelMap, is_whole
 from caddis.topics.channels.messages import (
     CONTROL,
     SUBSCRIBER,
+    Acknowledged,
     Channel,
     Event,
     Join,
     Leave,
+    Lost,
     Peer,
     Settings,
 )
@@ -23,6 +34,7 @@ from caddis.topics.channels.receiver import ChannelReceiver
 __all__ = [
     "CONTROL",
     "SUBSCRIBER",
+    "Acknowledged",
     "Channel",
     "ChannelMap",
     "ChannelPublisher",
@@ -30,6 +42,7 @@ __all__ = [
     "Event",
     "Join",
     "Leave",
+    "Lost",
     "Peer",
     "Settings",
     "is_whole",

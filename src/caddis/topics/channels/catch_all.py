@@ -1,11 +1,11 @@
 """The catch-all: where topics go that too few want for their channel to be worth a vote.
 
 One channel for all of them would drown whoever wants a single one. So the catch-all is a row of
-buckets, numbered after the clusters' channels, and no bucket carries more than a bound: that is
-the most that a subscriber receives for one unpopular topic. Only a topic whose own rate is above
-the bound exceeds it, and it is alone. Topics stay where they were as long as they fit, and a topic
-around the threshold of popularity does not go to and fro: it becomes popular at the threshold, and
-unpopular only well below it.
+buckets, numbered after the clusters' channels, and no bucket carries more than a bound: that is the
+most that a subscriber receives for one unpopular topic. Only a topic whose own rate is above the
+bound exceeds it, and it has a bucket to itself. Topics stay where they were as long as they fit. A
+topic near the threshold of popularity does not go to and fro: it becomes popular at the threshold,
+and unpopular only well below it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from caddis.topics.channels.map import ChannelMap, checked_number, is_whole
 from caddis.topics.majority import Threshold, as_threshold
 
 LEAVE = Fraction(4, 5)
-"""A popular topic stays so down to this share of the threshold."""
+"""A popular topic stays popular down to this share of the threshold."""
 
 MERGE = 0.75
-"""Two buckets become one if together they fill no more than this share of one."""
+"""Two buckets become one if together they fill at most this share of one: some room is left."""
 
 
 def popular_topics(
@@ -34,9 +34,10 @@ def popular_topics(
 ) -> set[str]:
     """The topics that enough subscribers want.
 
-    supports: by topic, the share (or the number) of subscribers that want it.
-    threshold: at or above this a topic is popular; in the units of `supports`.
-    before: the topics that were popular; they stay so down to `leave` × `threshold`.
+    supports: the share (or the number) of subscribers that want each topic.
+    threshold: a topic is popular at or above this; in the unit of `supports`.
+    before: the topics that were popular up to now.
+    leave: those stay popular down to this share of the threshold.
 
     >>> sorted(popular_topics({"a": 0.5, "b": 0.08, "c": 0.08}, 0.1, before={"b"}))
     ['a', 'b']
@@ -50,21 +51,23 @@ def popular_topics(
 
 
 def popularity_steps(threshold: Threshold, leave: Threshold = LEAVE) -> tuple[Fraction, Fraction]:
-    """Where a topic ceases to be popular, and where it becomes so: steps for a `MajorityCascade`.
+    """The supports where a topic stops being popular and where it becomes popular.
+
+    They are the thresholds of a `MajorityCascade` that finds popular topics.
 
     >>> popularity_steps(0.1)
     (Fraction(2, 25), Fraction(1, 10))
     """
-    high, share = _exact("the threshold", threshold), _exact("what popular topics keep", leave)
+    high, share = _exact("the threshold", threshold), _exact("the share to leave at", leave)
     if share > 1:
-        raise TopicError(f"popular topics stay down to a share of the threshold, not {leave}")
+        raise TopicError(f"topics stay popular down to a share of the threshold, not {leave}")
     return share * high, high
 
 
 def popular_by_levels(levels: Mapping[str, int], before: Container[str] = ()) -> set[str]:
-    """The popular topics, by how many of the two steps of popularity each one's support reaches.
+    """The popular topics, from how many of the two `popularity_steps` each one's support reaches.
 
-    That is what nodes with majority filters know, as they know no supports.
+    Nodes with majority filters know these levels, but no supports.
 
     >>> sorted(popular_by_levels({"a": 2, "b": 1, "c": 1, "d": 0}, before={"b", "d"}))
     ['a', 'b']
@@ -77,18 +80,18 @@ def popular_by_levels(levels: Mapping[str, int], before: Container[str] = ()) ->
 def catch_all(
     rates: Mapping[str, int], bound: int, first: int, before: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """A bucket for each unpopular topic.
+    """Give each unpopular topic a bucket.
 
-    rates: by topic, in whole units (see `integer_rates`).
+    rates: the topics' rates, in whole units (see `integer_rates`).
     bound: the most that a bucket carries, in the same unit. There are as many buckets as it takes.
-    first: the number of the first bucket: how many channels the clusters have.
+    first: the number of the first bucket, which is how many channels the clusters have.
     before: the channels of topics up to now; those from `first` up are buckets.
 
     >>> catch_all({"a": 6, "b": 5, "c": 4, "d": 30}, bound=10, first=3)
     {'a': 4, 'b': 5, 'c': 4, 'd': 3}
     """
     if not is_whole(bound) or bound < 1:
-        raise TopicError(f"buckets hold a whole number from 1 up, not {bound!r}")
+        raise TopicError(f"a bucket's bound is a whole number from 1 up, not {bound!r}")
     whole = {
         topic: checked_number(f"topic {topic!r}: a rate", rate) for topic, rate in rates.items()
     }
@@ -114,11 +117,13 @@ def next_map(
 ) -> ChannelMap:
     """The next version of a map: popular topics as clustered, all others in the catch-all.
 
-    clustered: the popular topics' channels.
-    rates: of all topics; those that are not clustered are unpopular.
+    before: the map up to now; None for a first one.
+    clustered: the channels of the popular topics.
+    rates: the rates of all topics; those that are not clustered are unpopular.
+    bound: the most that a bucket of the catch-all carries.
     channels: how many channels the clusters have, even if the last has become empty; buckets are
-        numbered after them. Up to the highest in use if not given.
-    otherwise: the channel of topics that are not in the map; as before if not given.
+        numbered after them. By default the highest channel in use is the last.
+    otherwise: the channel of topics that are not in the map; by default it stays as before.
 
     >>> rates = {"chess": 90, "tea": 80, "rain": 2}
     >>> made = next_map(None, {"chess": 0, "tea": 1}, rates, bound=10, channels=5)
@@ -128,7 +133,7 @@ def next_map(
     used = max(clustered.values(), default=-1) + 1
     first = used if channels is None else channels
     if first < used:
-        raise TopicError(f"topics are clustered in channels 0 to {used - 1}, not in {channels}")
+        raise TopicError(f"topics are clustered into {used} channels, not into {channels}")
     unpopular = {topic: rate for topic, rate in rates.items() if topic not in clustered}
     buckets = catch_all(unpopular, bound, first, before.channels if before else None)
     if otherwise is None and before:
@@ -138,7 +143,7 @@ def next_map(
 
 
 def _exact(what: str, given: Threshold) -> Fraction:
-    """A share, or a number of subscribers, without what a float adds to it."""
+    """A share or a number of subscribers as an exact fraction; floats are rounded to near ones."""
     try:
         number = Fraction(str(given))
         if number > 1:
@@ -165,7 +170,7 @@ class _Buckets:
         self._loads[number] = self._loads.get(number, 0) + self._rates[topic]
 
     def relieve(self) -> None:
-        """Take the largest topics out of buckets that carry too much: fewest have to move."""
+        """Take the largest topics out of buckets that carry too much, so that few have to move."""
         for number, members in self._members.items():
             if self._loads[number] <= self._bound:
                 continue
@@ -189,13 +194,14 @@ class _Buckets:
             insort(room, (left - rate, number))
 
     def merge(self) -> None:
-        """Pour the emptiest buckets together while they stay well below the bound."""
+        """Join the emptiest buckets while the result stays well below the bound."""
         emptiest = [(load, -number) for number, load in self._loads.items()]
         heapq.heapify(emptiest)
         while len(emptiest) > 1:
             one, other = heapq.heappop(emptiest), heapq.heappop(emptiest)
             if one[0] + other[0] > MERGE * self._bound:
                 return
+            # The topics of the bucket with fewer of them move.
             source, target = sorted(
                 (-one[1], -other[1]), key=lambda number: (len(self._members[number]), -number)
             )
@@ -205,6 +211,6 @@ class _Buckets:
             heapq.heappush(emptiest, (self._loads[target], -target))
 
     def _free_numbers(self, count: int) -> list[int]:
-        """Enough numbers that no bucket has, the lowest first."""
+        """Enough numbers that no bucket has, in ascending order, which is a heap."""
         span = range(self._first, self._first + count + len(self._loads))
         return [number for number in span if number not in self._loads]

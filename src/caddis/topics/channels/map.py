@@ -1,43 +1,41 @@
 """Which channel carries a topic: a map that is never changed, only replaced by its next version.
 
-Publishers and receivers each hold a map and learn of a new one at different moments, so a map says
-which version it is: a newer one takes the place of an older one, an older one that comes late is
-ignored, and two different maps of one version are a mistake of whoever made them. Its text is the
-same for equal maps, in files and between machines.
+Publishers and receivers each hold a map, and learn of a new one at different moments. So a map says
+which version it is: a newer one replaces an older one, an older one that comes late is ignored, and
+two different maps of one version are an error of whoever made them. Equal maps have the same text,
+in files and between machines.
 
-Make before break: the maps that serve at one time, and the alarms that end them.
-
-When a new version comes, the old one goes on to serve beside it for an overlap. Publishers send an
-event on the channels of all maps that serve, receivers join the channels of all; so nothing is
-missed as long as their moments of change lie within an overlap of each other. Several versions may
-come within one overlap: each old one serves until its own time is over.
+Make before break: when a new version comes, the old one goes on to serve beside it for an overlap.
+Publishers send an event on the channels of all maps that serve, and receivers join the channels of
+all of them, so nothing is missed as long as their moments of change lie within an overlap of each
+other. Several versions may come within one overlap: each old one serves until its own time is over.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
-from itertools import count, islice
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from numbers import Integral
 from typing import NamedTuple
 
 from caddis.arrays import Int32s
 from caddis.errors import TopicError
-from caddis.topics.links import CLOCK, Link, Wake
+from caddis.names import did_you_mean
+from caddis.topics.links import Alarms, Link, Wake
 
 Move = tuple[int | None, int | None]
-"""The channel of a topic before and after; None where the topic is not in the map."""
+"""A topic's channel before and after; None where the topic is not in the map."""
 
 COMPARED = 500
-"""An unknown topic is compared with so many others at most: it takes 20 µs each."""
+"""An unknown topic is compared with at most this many others: each takes 20 µs."""
 
 
 class ChannelMap:
     """Topics and the channels that carry them.
 
-    otherwise: the channel of topics that are not in the map; None: there is none for them.
+    otherwise: the channel of topics that are not in the map; None if no channel carries them.
 
     >>> first = ChannelMap({"chess": 0, "tea": 0, "rain": 1})
     >>> first.channel_of("rain"), first.topics_of(0)
@@ -73,21 +71,21 @@ class ChannelMap:
     def from_arrays(
         cls, topics: Sequence[str], channels: Int32s, version: int = 1, otherwise: int | None = None
     ) -> ChannelMap:
-        """A map from a clustering: the topics' names, and the channel of each."""
+        """Make a map of a clustering: the topics' names, and the channel of each."""
         if len(topics) != len(channels) or len(set(topics)) != len(topics):
             raise TopicError(
                 f"{len(channels):,} channels need as many different topics, not"
-                f" {len(set(topics)):,} among {len(topics):,}"
+                f" {len(topics):,} topics of which {len(set(topics)):,} are different"
             )
         return cls(dict(zip(topics, channels.tolist(), strict=True)), version, otherwise)
 
     @classmethod
     def from_json(cls, text: str) -> ChannelMap:
-        """The map that `to_json` wrote."""
+        """Read the map that `to_json` wrote."""
         try:
             read = json.loads(text, object_pairs_hook=_distinct)
         except (ValueError, RecursionError) as error:
-            raise TopicError(f"the text is no channel map: {error}") from error
+            raise TopicError(f"the text is not a channel map: {error}") from error
         if not isinstance(read, dict) or not isinstance(read.get("channels"), dict):
             raise TopicError('a channel map reads {"channels": {topic: channel}, "version": 1}')
         if unknown := sorted(set(read) - {"channels", "otherwise", "version"}):
@@ -95,7 +93,7 @@ class ChannelMap:
         return cls(read["channels"], read.get("version", 1), read.get("otherwise"))
 
     def to_json(self) -> str:
-        """The map as one line of text; equal maps have the same."""
+        """Write the map as one line of text; equal maps give the same text."""
         fields: dict[str, object] = {"channels": self._channels, "version": self.version}
         if self.otherwise is not None:
             fields["otherwise"] = self.otherwise
@@ -123,7 +121,7 @@ class ChannelMap:
 
     @property
     def topics(self) -> Iterable[str]:
-        """All topics that have a channel of their own choice."""
+        """All topics that the map names."""
         return self._channels.keys()
 
     @property
@@ -139,13 +137,12 @@ class ChannelMap:
         """The topic's channel."""
         channel = self.get(checked_topic(topic))
         if channel is None:
-            close = get_close_matches(topic, self._alike(topic), n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(topic, self._alike(topic))
             raise TopicError(f"topic {topic!r} is not in version {self.version} of the map{hint}")
         return channel
 
     def topics_of(self, channel: int) -> tuple[str, ...]:
-        """The topics of a channel, by name; the first call sorts all of them."""
+        """The topics of a channel, in order; the first call sorts all of them."""
         if self._topics is None:
             together: dict[int, list[str]] = {}
             for topic in sorted(self._channels):
@@ -154,19 +151,19 @@ class ChannelMap:
         return self._topics.get(channel, ())
 
     def moves(self, other: ChannelMap) -> dict[str, Move]:
-        """The topics whose channel is not the same in another map."""
+        """The topics whose channel is another one in the other map."""
         moved = {topic for topic, _ in self._channels.items() ^ other._channels.items()}
         ways = {topic: (self.get(topic), other.get(topic)) for topic in sorted(moved)}
         return {topic: way for topic, way in ways.items() if way[0] != way[1]}
 
     def with_channels(self, changes: Mapping[str, int | None]) -> ChannelMap:
-        """The next version: these topics are moved or added, or taken out (None); others stay."""
+        """The next version: these topics are moved, added, or removed (None); others stay."""
         after = {**self._channels, **changes}
         kept = {topic: channel for topic, channel in after.items() if channel is not None}
         return ChannelMap(kept, self.version + 1, self.otherwise)
 
     def latest(self, other: ChannelMap) -> ChannelMap:
-        """Which of two maps holds."""
+        """The newer of two maps."""
         if other.version == self.version and other != self:
             raise TopicError(
                 f"two different maps are version {self.version}: {self._difference(other)};"
@@ -182,33 +179,35 @@ class ChannelMap:
         return "they name different topics"
 
     def _alike(self, topic: str) -> Iterable[str]:
-        """Some topics that begin alike and are about as long."""
+        """Some topics that begin with the same letter and are about as long."""
         near = range(len(topic) - 2, len(topic) + 3)
         alike = (one for one in self._channels if one[:1] == topic[:1] and len(one) in near)
         return islice(alike, COMPARED)
 
 
 def is_whole(number: object) -> bool:
-    """Whether it is a whole number, of Python or of numpy; True and False are none."""
+    """Whether this is a whole number, of Python or of numpy; True and False are not."""
     return isinstance(number, Integral) and not isinstance(number, bool)
 
 
 def checked_number(what: str, number: int) -> int:
-    """A whole number from 0 up, as Python's."""
+    """A whole number from 0 up, as an `int`; `what` names it in errors."""
     if not is_whole(number) or number < 0:
         raise TopicError(f"{what} is a whole number from 0 up, not {number!r}")
     return int(number)
 
 
 def checked_topic(topic: str) -> str:
-    """A topic, if it is one."""
+    """The topic itself; raises unless it is a text."""
     if not isinstance(topic, str):
         raise TopicError(f"a topic is a text, not {topic!r}")
     return topic
 
 
 def checked_topics(topics: Iterable[str]) -> dict[str, None]:
-    """Topics without repetition, in their order. A text alone is not taken apart.
+    """Topics without repetition, in their order.
+
+    A single text is refused, as it would be taken apart.
 
     >>> list(checked_topics(["tea", "rain", "tea"]))
     ['tea', 'rain']
@@ -228,49 +227,18 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     read = dict(pairs)
     if len(read) < len(pairs):
         [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise TopicError(f"{twice!r} stands twice in the text of a channel map")
+        raise TopicError(f"{twice!r} occurs twice in the text of a channel map")
     return read
 
 
 class MapEnds(NamedTuple):
-    """The overlap of an old version is over."""
+    """An alarm: the overlap of an old version is over."""
 
     version: int
 
 
-class Alarms:
-    """What a node waits for: what each of its alarms means, one of a meaning at a time."""
-
-    def __init__(self) -> None:
-        self._tokens = count(1)
-        self._meanings: dict[int, Hashable] = {}
-        self._set: dict[Hashable, int] = {}
-
-    def __contains__(self, meaning: Hashable) -> bool:
-        return meaning in self._set
-
-    def set(self, after_ms: float, meaning: Hashable) -> tuple[Link, Wake]:
-        """Ask to be woken; an alarm of the same meaning no longer counts."""
-        self.cancel(meaning)
-        token = next(self._tokens)
-        self._meanings[token], self._set[meaning] = meaning, token
-        return CLOCK, Wake(after_ms, token)
-
-    def cancel(self, meaning: Hashable) -> None:
-        """Whatever was set for this no longer counts."""
-        token = self._set.pop(meaning, None)
-        if token is not None:
-            del self._meanings[token]
-
-    def rung(self, wake: Wake) -> Hashable | None:
-        """What an alarm means; None if it no longer counts."""
-        meaning = self._meanings.pop(wake.token, None)
-        self._set.pop(meaning, None)
-        return meaning
-
-
 class ServedMaps:
-    """The current map, and older ones in their overlap.
+    """The current map, and older ones that still serve during their overlap.
 
     >>> alarms = Alarms()
     >>> maps = ServedMaps(ChannelMap({"tea": 0}), 2_000, alarms)
@@ -290,7 +258,7 @@ class ServedMaps:
         self._overlap_ms, self._alarms = overlap_ms, alarms
 
     def adopt(self, new: ChannelMap) -> list[tuple[Link, Wake]]:
-        """Take up a map if it is newer; the one before it serves for an overlap."""
+        """Take up a map if it is newer; the one before it goes on to serve for an overlap."""
         old = self.current
         if old.latest(new) is old:
             return []
@@ -298,10 +266,10 @@ class ServedMaps:
         return [self._alarms.set(self._overlap_ms, MapEnds(old.version))]
 
     def end(self, version: int) -> None:
-        """An old map no longer serves."""
+        """End the overlap of an old map."""
         del self._old[version]
 
     def channels_of(self, topic: str) -> dict[int, None]:
-        """The different channels that carry a topic now, the current map's first."""
+        """The channels that carry a topic now, each once, the current map's first."""
         channels = [self.current.get(topic), *(old.get(topic) for old in self._old.values())]
         return dict.fromkeys(channel for channel in channels if channel is not None)

@@ -1,11 +1,13 @@
-"""What publishers and receivers of channels say to each other, and through what.
+"""What publishers and receivers of channels say to each other, and through which links.
 
 A channel delivers an event to those who have joined it: perhaps late, out of order, twice or never.
-Control messages may be late or lost, too, so every question is asked again until it is answered,
-every answer may come twice, and who joined or left a channel in vain says so again. Nothing but an
-event's name is relied on: its publisher, its topic, and its number, from 1 up for each pair of
-them. Publishers and receivers are state machines without I/O, as all nodes here; who drives them
-carries what they say to a channel, to everybody on the other side, to one peer, or to the
+Control messages may be late or lost, too. So every question is asked again until it is answered,
+every answer may come twice, and a `Join` or `Leave` that had no effect is sent again. Nothing is
+relied on but an event's name: its publisher, its topic, and its number, which counts from 1 for
+each pair of these.
+
+Publishers and receivers are state machines without I/O, as all nodes of this room. Whoever drives
+them carries what they say to a channel, to everybody on the other side, to one peer, or to the
 subscriber.
 """
 
@@ -33,33 +35,38 @@ class Peer(NamedTuple):
 
 
 class Reach(Enum):
-    """Links to those who need no name."""
+    """Links that need no name."""
 
     CONTROL = "control"
     SUBSCRIBER = "subscriber"
 
 
 CONTROL = Reach.CONTROL
-"""All receivers, for a publisher; all publishers, for a receiver. New maps come from here."""
+"""The link from a publisher to all receivers, or from a receiver to all publishers.
+
+New maps come from here.
+"""
 
 SUBSCRIBER = Reach.SUBSCRIBER
-"""Whom a receiver works for: gets events in order, and hears what was lost."""
+"""The link to the subscriber, who gets events in order and hears what was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Times and sizes. All publishers and receivers should have the same.
+    """Times and sizes of a dissemination. All publishers and receivers should have the same.
 
-    overlap_ms: how long an old map serves beside the new one. Twice the time in which all learn
-        of a new map is enough for no event to be late.
-    digest_ms: how often a publisher tells its last numbers; while nothing is published, twice as
-        long each time that all were told, up to `idle_digest_ms`.
+    overlap_ms: how long an old map serves beside the new one. If it is twice the time in which all
+        learn of a new map, no event is late.
+    digest_ms: the pause between two digests, in which a publisher tells its last numbers. While
+        nothing is published, the pause doubles each time that all numbers were told.
+    idle_digest_ms: the longest such pause.
     digest_topics: the most topics in one digest.
-    ask_after_ms: how long a receiver waits for what is missing before it asks; twice as long each
-        time without an answer, up to `ask_at_most_ms`, or to four times as long while the
-        publisher is heard.
-    give_up: after so many questions without any sign of a publisher, and as long a wait as for
-        another, what is missing is lost.
+    ask_after_ms: how long a receiver waits for what is missing before it asks. The wait doubles
+        with each question that gets no answer; while the publisher is heard of, it is at most four
+        times as long.
+    ask_at_most_ms: the longest such wait.
+    give_up: what is missing is given up as lost after this many questions without any sign of the
+        publisher, and one more wait.
     ask_events: the most events in one question.
     history: how many events of each topic a publisher keeps.
     window: how many events of a publisher and topic a receiver holds back at most.
@@ -86,7 +93,7 @@ class Settings:
 
 
 class Event(NamedTuple):
-    """What was published: on channels, to a peer that asked again, and to the subscriber."""
+    """An event: on channels, to a peer that asked for it again, and to the subscriber."""
 
     publisher: str
     topic: str
@@ -95,14 +102,18 @@ class Event(NamedTuple):
 
 
 class Digest(NamedTuple):
-    """A publisher's last numbers, of some of its topics; without any: it is there."""
+    """A publisher's last numbers of some topics; an empty one says that the publisher is there."""
 
     publisher: str
     numbers: tuple[tuple[str, int], ...]
 
 
 class Start(NamedTuple):
-    """A receiver wants topics from now on: all that it took up in its turns after `since`."""
+    """A receiver wants topics from now on.
+
+    A receiver counts its subscriptions in turns. These are all topics that it took up in its turns
+    after `since`, up to `turn`.
+    """
 
     receiver: str
     since: int
@@ -111,9 +122,9 @@ class Start(NamedTuple):
 
 
 class Started(NamedTuple):
-    """A publisher's answer to `Start`: what it will publish from now on has higher numbers.
+    """A publisher's answer to `Start`: all that it publishes from now on has higher numbers.
 
-    numbers: its last numbers of those topics that it has published on.
+    numbers: its last numbers of those of the topics that it has published on.
     """
 
     publisher: str
@@ -123,7 +134,7 @@ class Started(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Numbers of one publisher and topic that have not come: the first and the last."""
+    """The first and the last of consecutive events of a topic that have not come."""
 
     topic: str
     first: int
@@ -158,14 +169,14 @@ class Leave(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """To the subscriber: all that this publisher publishes on these topics from now on comes."""
+    """Tells the subscriber that it gets all that a publisher publishes on topics from now on."""
 
     publisher: str
     topics: tuple[str, ...]
 
 
 class Lost(NamedTuple):
-    """To the subscriber: events that can no longer be had, by their first and last number."""
+    """Tells the subscriber the first and last number of events that can no longer be had."""
 
     publisher: str
     topic: str

@@ -1,6 +1,6 @@
-"""Who publishes on channels: numbers events, sends them by the map, and again to who asks.
+"""Who publishes on channels: numbers events, sends them by the map, and again to those who ask.
 
-An event goes on the channel of its topic, and while an older map still serves on that map's
+An event goes out on the channel of its topic and, while an older map still serves, on that map's
 channel, too. The publisher knows no receivers. From time to time it tells everybody its last
 numbers, so that a receiver that missed an event, even the last one, or that listens where this
 publisher no longer speaks, finds out and asks. What it keeps for them is bounded: the last
@@ -15,7 +15,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from caddis.errors import TopicError
-from caddis.topics.channels.map import Alarms, ChannelMap, MapEnds, ServedMaps, checked_topic
+from caddis.topics.channels.map import ChannelMap, MapEnds, ServedMaps, checked_topic
 from caddis.topics.channels.messages import (
     CONTROL,
     Ask,
@@ -28,17 +28,17 @@ from caddis.topics.channels.messages import (
     Start,
     Started,
 )
-from caddis.topics.links import Link, Sent, Wake
+from caddis.topics.links import Alarms, Link, Sent, Wake
 
 TELLINGS = 3
-"""A new number is in so many digests at least; then it is told in turn with all others."""
+"""A new number is in at least this many digests, as some may be lost; then it takes turns."""
 
 OTHERS = 16
-"""So many of the others, at most, are in a digest that has new numbers to tell."""
+"""A digest with new numbers has at most this many others, so that it stays small."""
 
 
 class TellNumbers(NamedTuple):
-    """It is time for a digest."""
+    """An alarm: it is time for a digest."""
 
 
 class ChannelPublisher:
@@ -57,27 +57,27 @@ class ChannelPublisher:
         self._maps = ServedMaps(first, self._settings.overlap_ms, self._alarms)
         self._kept: dict[str, deque[object]] = {}
         self._last: dict[str, int] = {}
-        """By topic, in the order in which they are told next."""
+        """The last number of each topic, in the order in which they are told next."""
         self._new: dict[str, int] = {}
-        """By topic: how many digests must still tell its number."""
+        """How many digests must still tell a topic's number, where it is new."""
         self._pause_ms = self._settings.digest_ms
         self._round = 0
-        """How many topics were told again since nothing is new."""
+        """How many topics were told again since nothing is new: the pause grows after a round."""
 
     @property
     def version(self) -> int:
-        """Which map it publishes by."""
+        """The version of the map that it publishes by."""
         return self._maps.current.version
 
     def begin(self) -> Sent:
-        """Say that it is there, so that receivers start with its first event."""
+        """Announce the publisher, so that receivers start with its first event."""
         return [(CONTROL, Digest(self.name, ())), self._next_digest()]
 
     def publish(self, topic: str, body: object) -> Sent:
-        """An event of its own. A topic that no map has which serves now is refused."""
+        """Publish an event. A topic that is in no map that serves now is refused."""
         channels = self._maps.channels_of(checked_topic(topic))
         if not channels:
-            self._maps.current.channel_of(topic)
+            self._maps.current.channel_of(topic)  # raises, and says what may have been meant
         number = self._last.get(topic, 0) + 1
         self._last[topic] = number
         self._kept.setdefault(topic, deque(maxlen=self._settings.history)).append(body)
@@ -90,11 +90,11 @@ class ChannelPublisher:
         return sent
 
     def adopt(self, new: ChannelMap) -> Sent:
-        """A map was announced; ignored unless it is newer."""
+        """Take up a map that was announced, if it is newer."""
         return [*self._maps.adopt(new)]
 
     def handle(self, link: Link, message: Any) -> Sent:  # noqa: ARG002
-        """A question of a receiver, a new map, or an alarm."""
+        """Take in a receiver's question, a new map, or an alarm."""
         match message:
             case Ask():
                 return self._answer(message)
@@ -123,7 +123,7 @@ class ChannelPublisher:
         return [(CONTROL, digest), self._next_digest()]
 
     def _in_turn(self) -> list[str]:
-        """New numbers first, then those that were told longest ago."""
+        """The topics of the next digest: new numbers first, then those told longest ago."""
         most = self._settings.digest_topics
         topics = list(self._new)[:most]
         for topic in topics:

@@ -1,14 +1,14 @@
-"""Who receives from channels: gives its subscriber each wanted event once, in order, and none else.
+"""Who receives from channels: gives its subscriber each wanted event once, in order, and no other.
 
-A receiver joins the channels of its topics in every map that serves. What it does not want or has
-had it drops. What is missing it finds by the numbers of later events and of digests, and asks the
-publisher for it, again and again and more and more seldom; what the publisher no longer has, or
+A receiver joins the channels of its topics in every map that serves, and drops what it does not
+want or has had. It finds what is missing by the numbers of later events and of digests, and asks
+the publisher for it, again and again and less and less often. What the publisher no longer has, or
 what a publisher that is silent for long cannot be asked for, is reported as lost. Nothing is ever
-left out in silence, so it does not matter for what is delivered which map anybody has: only for how
-soon, and how many questions it takes.
+left out silently. So what is delivered does not depend on which map anybody has: only how soon it
+comes does, and how many questions it takes.
 
-A topic starts when a publisher acknowledges it: what is published after that comes. A `Join` or a
-`Leave` that was lost or overtaken is said again: a channel is joined again when what it carries has
+A topic starts when a publisher acknowledges it: everything published after that comes. A `Join` or
+`Leave` that was lost or overtaken is sent again: a channel is joined again when what it carries has
 to be asked for though nothing comes on it, and left again when events still come on it. A receiver
 that restarts is a new receiver.
 """
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from caddis.errors import TopicError
-from caddis.topics.channels.map import Alarms, ChannelMap, MapEnds, ServedMaps, checked_topics
+from caddis.topics.channels.map import ChannelMap, MapEnds, ServedMaps, checked_topics
 from caddis.topics.channels.messages import (
     CONTROL,
     SUBSCRIBER,
@@ -41,21 +41,21 @@ from caddis.topics.channels.messages import (
     Started,
 )
 from caddis.topics.channels.source import Outcome, Source
-from caddis.topics.links import Link, Sent, Wake
+from caddis.topics.links import Alarms, Link, Sent, Wake
 
 STRAYS = 8
-"""When so many events have come on a channel that was left, it is left again."""
+"""A channel that was left is left again after this many events on it: fewer may be under way."""
 
 
 class AskAgain(NamedTuple):
-    """It is time to ask a publisher for what is missing."""
+    """An alarm: it is time to ask a publisher for what is missing."""
 
     publisher: str
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a receiver has seen so far, in events; `asks` in messages."""
+    """What a receiver has seen so far, in events; `asks` counts messages."""
 
     delivered: int = 0
     duplicates: int = 0
@@ -84,31 +84,31 @@ class ChannelReceiver:
         self._maps = ServedMaps(first, self._settings.overlap_ms, self._alarms)
         self._turn = 0
         self._wanted: dict[str, int] = {}
-        """By topic: the turn in which it was taken up, later ones last."""
+        """The turn in which each topic was taken up; later ones are last."""
         self._joined: set[int] = set()
         self._alive: set[int] = set()
-        """The channels on which something came since something of theirs was asked for."""
+        """The channels on which something came since one of their events was asked for."""
         self._strays: Counter[int] = Counter()
-        """By channel that was left: how many events came on it since it was left again."""
+        """How many events came on each channel since it was left, or left again."""
         self._sources: dict[str, Source] = {}
 
     @property
     def version(self) -> int:
-        """Which map it listens by."""
+        """The version of the map that it listens by."""
         return self._maps.current.version
 
     @property
     def topics(self) -> frozenset[str]:
-        """What its subscriber wants."""
+        """The topics that its subscriber wants."""
         return frozenset(self._wanted)
 
     @property
     def channels(self) -> frozenset[int]:
-        """What it has joined."""
+        """The channels that it has joined."""
         return frozenset(self._joined)
 
     def subscribe(self, topics: Iterable[str]) -> Sent:
-        """Want more topics; each publisher's part is acknowledged on its own."""
+        """Want more topics; each publisher acknowledges them for itself."""
         added = tuple(topic for topic in checked_topics(topics) if topic not in self._wanted)
         if not added:
             return []
@@ -121,7 +121,7 @@ class ChannelReceiver:
         return said
 
     def unsubscribe(self, topics: Iterable[str]) -> Sent:
-        """Want topics no more; what is held back or missing of them is forgotten."""
+        """Stop wanting topics; what is held back or missing of them is forgotten."""
         for topic in checked_topics(topics).keys() & self._wanted.keys():
             del self._wanted[topic]
             for source in self._sources.values():
@@ -129,11 +129,11 @@ class ChannelReceiver:
         return self._join_and_leave()
 
     def adopt(self, new: ChannelMap) -> Sent:
-        """A map was announced; ignored unless it is newer."""
+        """Take up a map that was announced, if it is newer."""
         return [*self._maps.adopt(new), *self._join_and_leave()]
 
     def publisher_left(self, publisher: str) -> Sent:
-        """A publisher is gone for good: what is missing is lost, and it is forgotten."""
+        """Forget a publisher that is gone for good; what is missing from it is lost."""
         source = self._sources.pop(publisher, None)
         if source is None:
             return []
@@ -141,7 +141,7 @@ class ChannelReceiver:
         return self._hand_over(source.give_up_all())
 
     def handle(self, link: Link, message: Any) -> Sent:
-        """An event, what a publisher says of its numbers, a new map, or an alarm."""
+        """Take in an event, a message about a publisher's numbers, a new map, or an alarm."""
         match message:
             case ChannelMap():
                 return self.adopt(message)
@@ -202,7 +202,9 @@ class ChannelReceiver:
     # -- starting topics
 
     def _start(self, source: Source, started: Started) -> Sent:
-        """Begin with the topics of a question that has an answer, unless it skips some."""
+        """Begin with the topics of a question that has its answer."""
+        # An answer to a later question does not count if one before it is still open: topics of the
+        # open turn would seem acknowledged. The alarm asks again for all open turns together.
         if started.since > source.acknowledged or started.turn <= source.acknowledged:
             return []
         numbers = dict(started.numbers)
@@ -225,7 +227,7 @@ class ChannelReceiver:
     # -- asking again
 
     def _watch(self, source: Source) -> Sent:
-        """Set an alarm if the publisher owes something; a silent one is left alone."""
+        """Set an alarm if the publisher owes something; one that is gone is left alone."""
         alarm = AskAgain(source.publisher)
         owes = source.open or source.acknowledged < self._turn
         if not owes or alarm in self._alarms or source.gone:
@@ -244,7 +246,7 @@ class ChannelReceiver:
         return []
 
     def _ask(self, source: Source) -> Sent:
-        """Ask for all that was waited for, or give it up if the publisher is silent for long."""
+        """Ask for all that was waited for, or give it up after a long silence of the publisher."""
         if source.silent:
             source.gone = True
             return self._hand_over(source.give_up_all())
@@ -275,7 +277,7 @@ class ChannelReceiver:
         return said + [(Channel(one), Leave(self.name)) for one in leaves]
 
     def _join_again(self, gaps: Iterable[Gap]) -> Sent:
-        """Join the channels on which these topics should come, but nothing does."""
+        """Join the channels again on which these topics should come, but nothing does."""
         topics = {gap.topic: None for gap in gaps}
         channels = {one for topic in topics for one in self._maps.channels_of(topic)}
         dead = sorted(channels - self._alive)
@@ -283,7 +285,7 @@ class ChannelReceiver:
         return [(Channel(one), Join(self.name)) for one in dead]
 
     def _came_on(self, channel: int) -> Sent:
-        """Something came on a channel; leave it if it was left, and yet goes on to carry."""
+        """Note that something came on a channel; leave it again if it was left before."""
         if channel in self._joined:
             self._alive.add(channel)
             return []
