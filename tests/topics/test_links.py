@@ -5,6 +5,7 @@ from caddis.topics.links import (
     CLOCK,
     MOST_PACKETS,
     MOST_STRANGERS,
+    Alarms,
     Link,
     Links,
     Packet,
@@ -225,3 +226,15 @@ def test_an_attentive_node_takes_in_all_that_came_before_it_answers():
     ]
     assert sent == [("west", packet(1, "one answer")), ("east", packet(1, "one answer"))]
     assert links.handle("east", packet(0, "old")) == []
+
+
+def test_an_alarm_that_was_set_before_another_of_the_same_meaning_is_not_heard():
+    alarms = Alarms()
+    _, early = alarms.set(5.0, "ask")
+    alarms.cancel("ask")
+    assert "ask" not in alarms
+    _, late = alarms.set(5.0, "ask")
+    assert alarms.rung(early) is None
+    assert "ask" in alarms
+    assert alarms.rung(late) == "ask"
+    assert alarms.rung(late) is None

@@ -153,9 +153,9 @@ class Links:
         self._handle_all = node.handle_all if isinstance(node, Attentive) else self._handle_each
         self._up: set[Link] = set()
         self._epochs: dict[Link, int] = {}
-        """By link, up or down: the last epoch that this end was told of."""
+        """The last epoch of each link, up or down, that this end was told of."""
         self._early: dict[Link, _Early] = {}
-        """By link: what was sent in a later epoch, the latest that was heard of."""
+        """What was sent through each link in a later epoch, the latest that was heard of."""
         self._strangers: set[Link] = set()
         """The links with early packets that were never up here."""
         self._missed = -1
@@ -171,14 +171,14 @@ class Links:
                 f"more came through the link to {link!r} before it was up in epoch {epoch} than is"
                 " kept: let it come up in a later one"
             )
-        said = self.node.neighbour_left(link) if link in self._up else []
+        answers = self.node.neighbour_left(link) if link in self._up else []
         self._up.add(link)
         self._epochs[link] = epoch
         self._strangers.discard(link)
-        said += self.node.neighbour_joined(link, up=up)
+        answers += self.node.neighbour_joined(link, up=up)
         if link in self._early and self._early[link].epoch <= epoch:
-            said += self._hear([(link, packet) for packet in self._early.pop(link).packets])
-        return self.send(said)
+            answers += self._hear([(link, packet) for packet in self._early.pop(link).packets])
+        return self.send(answers)
 
     def leave(self, link: Link) -> Sent:
         """Take a link down."""
@@ -195,11 +195,11 @@ class Links:
         """Take in what was delivered at one time; the packets of each link are in order."""
         return self.send(self._hear(arrived))
 
-    def send(self, said: Iterable[tuple[Link, Any]]) -> Sent:
-        """Pack what a node said into one packet for each link; alarms stay as they are."""
+    def send(self, answers: Iterable[tuple[Link, Any]]) -> Sent:
+        """Pack what a node has to say into one packet for each link; alarms stay as they are."""
         together: dict[Link, list[Any]] = {}
         sent: Sent = []
-        for link, message in said:
+        for link, message in answers:
             if link is CLOCK:
                 sent.append((link, message))
             elif link in self._up:
@@ -219,14 +219,14 @@ class Links:
 
     def _is_current(self, link: Link, packet: Packet) -> bool:
         """Whether a packet belongs to the link that is up; one of a later epoch is kept."""
-        early, told = self._early.get(link), self._epochs.get(link)
-        latest = early.epoch if early else told
+        early, epoch = self._early.get(link), self._epochs.get(link)
+        latest = early.epoch if early else epoch
         if latest is None or packet.epoch > latest:
             self._begin_early(link, packet)
         elif early and packet.epoch == latest:
             early.keep(packet)
         # Once the other end is known to be further, what is left of the present epoch is void.
-        return early is None and packet.epoch == told and link in self._up
+        return early is None and packet.epoch == epoch and link in self._up
 
     def _begin_early(self, link: Link, packet: Packet) -> None:
         if link not in self._epochs and link not in self._strangers:
@@ -244,7 +244,7 @@ class Links:
         return link not in self._epochs and epoch <= self._missed
 
     def _handle_each(self, heard: Iterable[tuple[Link, Any]]) -> Sent:
-        said: Sent = []
+        answers: Sent = []
         for link, message in heard:
-            said += self.node.handle(link, message)
-        return said
+            answers += self.node.handle(link, message)
+        return answers

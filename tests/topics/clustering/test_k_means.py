@@ -134,7 +134,7 @@ def test_planted_groups_cost_far_less_than_chance():
 
 
 def test_there_is_a_channel():
-    with pytest.raises(TopicError, match="1 channel or more"):
+    with pytest.raises(TopicError, match="1 or more channels"):
         kmeans(interests_of([{0}], [1]), 0, np.random.default_rng(1))
 
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from caddis.arrays import Floats, Int64s
+from caddis.arrays import Floats, Int64s, offsets_of
 from caddis.errors import TopicError
-from caddis.topics.clustering import Interests, offsets_of
+from caddis.topics.clustering import Interests
 
 MOST_SUPPORT = 0.9
 """The most popular topic of a Zipf model is wanted by no larger share of the subscribers."""

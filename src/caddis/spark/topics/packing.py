@@ -28,12 +28,12 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from caddis.arrays import Int32s, Int64s
+from caddis.arrays import Int32s, Int64s, offsets_of
 from caddis.errors import TopicError
 from caddis.spark.base import spark_failures
 from caddis.spark.topics.reports import ClusteringReport
 from caddis.spark.topics.tables import Topics, interest_columns
-from caddis.topics.clustering import Interests, Tallies, count, integer_rates, offsets_of
+from caddis.topics.clustering import Interests, Tallies, count, integer_rates
 
 PACKED = "offsets BINARY, topics BINARY, sampled BOOLEAN"
 TALLIES = "wants BINARY, receivers BINARY, shared BINARY"

@@ -115,10 +115,10 @@ class ChannelReceiver:
         self._turn += 1
         self._wanted.update(dict.fromkeys(added, self._turn))
         start = Start(self.name, self._turn - 1, self._turn, added)
-        said = [*self._join_and_leave(), (CONTROL, start)]
+        sent = [*self._join_and_leave(), (CONTROL, start)]
         for source in self._sources.values():
-            said += self._watch(source)
-        return said
+            sent += self._watch(source)
+        return sent
 
     def unsubscribe(self, topics: Iterable[str]) -> Sent:
         """Stop wanting topics; what is held back or missing of them is forgotten."""
@@ -209,14 +209,14 @@ class ChannelReceiver:
             return []
         numbers = dict(started.numbers)
         topics = self._unacknowledged(source, started.turn)
-        said: Sent = [(SUBSCRIBER, Acknowledged(source.publisher, topics))] if topics else []
+        sent: Sent = [(SUBSCRIBER, Acknowledged(source.publisher, topics))] if topics else []
         for topic in topics:
             if topic in numbers or topic in source.windows:
                 window = source.window(topic, self._wanted[topic])
                 outcome = window.start(numbers.get(topic, 0))
-                said += self._hand_over(source.settled(window, outcome))
+                sent += self._hand_over(source.settled(window, outcome))
         source.acknowledged = started.turn
-        return said
+        return sent
 
     def _unacknowledged(self, source: Source, upto: int) -> tuple[str, ...]:
         if source.acknowledged >= upto:
@@ -250,18 +250,18 @@ class ChannelReceiver:
         if source.silent:
             source.gone = True
             return self._hand_over(source.give_up_all())
-        peer, said = Peer(source.publisher), Sent()
+        peer, sent = Peer(source.publisher), Sent()
         if topics := self._unacknowledged(source, self._turn):
-            said.append((peer, Start(self.name, source.acknowledged, self._turn, topics)))
+            sent.append((peer, Start(self.name, source.acknowledged, self._turn, topics)))
         elif source.acknowledged < self._turn:
             source.acknowledged = self._turn
         if gaps := source.due():
             self.tally.asks += 1
             self.tally.asked += sum(gap.last - gap.first + 1 for gap in gaps)
-            said += [(peer, Ask(self.name, gaps)), *self._join_again(gaps)]
-        if said:
+            sent += [(peer, Ask(self.name, gaps)), *self._join_again(gaps)]
+        if sent:
             source.asked()
-        return said
+        return sent
 
     # -- channels
 
@@ -273,8 +273,8 @@ class ChannelReceiver:
         self._alive &= needed
         for one in joins:
             del self._strays[one]
-        said: Sent = [(Channel(one), Join(self.name)) for one in joins]
-        return said + [(Channel(one), Leave(self.name)) for one in leaves]
+        sent: Sent = [(Channel(one), Join(self.name)) for one in joins]
+        return sent + [(Channel(one), Leave(self.name)) for one in leaves]
 
     def _join_again(self, gaps: Iterable[Gap]) -> Sent:
         """Join the channels again on which these topics should come, but nothing does."""

@@ -1,4 +1,12 @@
-"""TODO."""
+"""Topics into channels: K-Means over what subscribers would receive and do not want.
+
+    Interests ─▶ what each map costs (`count`, `vote_costs`) ─┬─▶ `kmeans`, `search`: in one memory
+                                                              ├─▶ `ClusteringNode`s, who vote on it
+                                                              └─▶ caddis.spark.topics: in partitions
+
+A `Schedule` says which topics vote next and which outcomes are adopted; nodes and Spark follow the
+same one. All costs are whole numbers, so all three ways agree to the last unit.
+"""
 
 from caddis.topics.clustering.ballots import PROTOCOLS
 from caddis.topics.clustering.interests import (
@@ -7,7 +15,6 @@ from caddis.topics.clustering.interests import (
     channel_rates,
     count,
     integer_rates,
-    offsets_of,
     outcomes,
     total_cost,
     vote_costs,
@@ -35,7 +42,6 @@ __all__ = [
     "fill_empty",
     "integer_rates",
     "kmeans",
-    "offsets_of",
     "outcomes",
     "own_costs",
     "search",

@@ -1,87 +1,106 @@
 """One node's part in the votes on topics: what it puts in, and whom it votes with.
 
-A standing vote a topic, on its channel. What a node puts in follows from its own interests and the
-map: the filtering that each channel would cost it with the topic in it (see `excess`). Inputs that
-come out as they were are not set again, so that a change starts only the votes that it touches.
+Each topic has a standing vote on its channel. What a node puts in follows from its own interests
+and the map: what each channel would cost it with the topic in it (see `interests`). Inputs that
+come out as they were are not set again, so a change starts only the votes that it touches.
 
-All costs are doubled, and the leader's are one less where a topic is now: of equals the topic's own
-channel wins (see `excess.favour_current`).
+All costs are doubled, and the leader's are one less where a topic is now, so that among equals the
+topic's own channel wins (see `favour_current`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from caddis.arrays import Bools, Int32s, Int64s
 from caddis.errors import TopicError
+from caddis.names import Registry
 from caddis.topics.clustering.interests import favour_current
 from caddis.topics.clustering.kernels import own_cost, own_costs
 from caddis.topics.links import Link, Sent
-from caddis.topics.voting import LARGEST_COUNTED, Aggregator, MeasuredPoll, Voter
+from caddis.topics.voting import LARGEST_COUNTED, Aggregator, MeasuredPoll, Poll, Voter
 
 CHANGED_SHARE = 0.01
-"""Of all nodes, those that are likely to change interests at once: `measured` votes go by it."""
+"""The share of the nodes that is likely to change interests at once, for `measured` votes."""
+
+
+@dataclass(frozen=True, slots=True)
+class VotingProtocol:
+    """A way to hold the votes on topics.
+
+    make: makes a poll of that many choices and votes, whose costs are at most the third number.
+    exact: whether choices are final as soon as all nodes have reported.
+    """
+
+    name: str
+    make: Callable[[int, int, int], Poll]
+    exact: bool = False
 
 
 def measured(choices: int, votes: int, most: int) -> MeasuredPoll:
-    """A poll that measures costs in a unit that the largest of them can be squared in."""
+    """Make a poll that counts costs in a unit in which the largest can still be squared."""
     unit = max(1, math.ceil(most / LARGEST_COUNTED))
     return MeasuredPoll(choices, votes, changed_share=CHANGED_SHARE, unit=unit)
 
 
-PROTOCOLS: dict[str, Callable[[int, int, int], Voter | Aggregator | MeasuredPoll]] = {
-    "aggregation": lambda choices, votes, _: Aggregator(choices, votes),
-    "measured": measured,
-    "voting": lambda choices, votes, _: Voter(choices, votes),
-}
-"""By name: what makes a poll of so many choices and votes, with costs that are at most so large."""
+PROTOCOLS = Registry(
+    "protocol",
+    [
+        VotingProtocol(
+            "aggregation", lambda choices, votes, _: Aggregator(choices, votes), exact=True
+        ),
+        VotingProtocol("measured", measured),
+        VotingProtocol("voting", lambda choices, votes, _: Voter(choices, votes)),
+    ],
+    default="aggregation",
+    error=TopicError,
+)
 
 
 class Ballots:
-    """A node's votes, an own input each."""
+    """One node's votes, one for each topic."""
 
-    def __init__(self, rates: Int64s, k: int, protocol: str) -> None:
-        if protocol not in PROTOCOLS:
-            raise TopicError(f"unknown protocol {protocol!r}: it is one of {sorted(PROTOCOLS)}")
+    def __init__(self, rates: Int64s, k: int, protocol: VotingProtocol) -> None:
         self.wanted: Bools = np.zeros(len(rates), np.bool_)
         self.due: Bools = np.zeros(len(rates), np.bool_)
-        """By topic: whether its input may have changed."""
+        """Whether each topic's input may have changed."""
         self._rates, self._k = rates, k
-        self._poll = PROTOCOLS[protocol](k, len(rates), 2 * int(rates.sum()))
+        self._poll = protocol.make(k, len(rates), 2 * int(rates.sum()))
         self._open: Bools = np.zeros(len(rates), np.bool_)
         self._inputs: Int64s = np.zeros((len(rates), k), np.int64)
         self._voting_with: dict[Link, None] = {}
 
     @property
     def choices(self) -> Int32s:
-        """By topic: the channel that its vote comes to, as far as this node knows."""
+        """The channel that each topic's vote comes to, as far as this node knows."""
         return self._poll.choices
 
     def want(self, topics: Iterable[int]) -> None:
-        """What the node wants from now on."""
+        """Set the topics that the node wants from now on."""
         wanted: Bools = np.zeros(len(self._rates), np.bool_)
         given = np.asarray(list(topics))
         if given.size and given.dtype.kind not in "iu":
             raise TopicError(f"topics are whole numbers, not {given.dtype}")
         if given.size and not 0 <= given.min() <= given.max() < len(wanted):
             raise TopicError(
-                f"topics are numbers from 0 to {len(wanted) - 1}, "
-                f"not {given.min()} to {given.max()}"
+                f"topics are numbers from 0 to {len(wanted) - 1},"
+                f" not {given.min()} to {given.max()}"
             )
         wanted[given.astype(np.int64)] = True
         self.wanted = wanted
         self.doubt()
 
     def doubt(self) -> None:
-        """All inputs that were given may have changed."""
+        """Mark all inputs that were given: they may have changed."""
         self.due |= self._open
 
     def join(self, link: Link, *, up: bool) -> Sent:
-        """Vote with a neighbour, if not already."""
+        """Vote with a neighbour, unless the node does already."""
         if link in self._voting_with:
             return []
         self._voting_with[link] = None
@@ -95,11 +114,11 @@ class Ballots:
         return self._poll.neighbour_left(link)
 
     def hear(self, heard: Sequence[tuple[Link, Any]]) -> Sent:
-        """What neighbours said in votes."""
+        """Take in what neighbours said in votes."""
         return self._poll.handle_all(heard) if heard else []
 
     def cast(self, channels: Int32s, *, favour: bool) -> Sent:
-        """Put in what is due at a map, as far as it changed."""
+        """Put in what is due at a map, as far as it changed; with `favour`, as the leader does."""
         if not self.due.any():
             return []
         topics = np.flatnonzero(self.due).astype(np.int32)
@@ -112,14 +131,14 @@ class Ballots:
         return self._poll.set_input(inputs, topics) if len(topics) else []
 
     def cost(self, channels: Int32s) -> int:
-        """What the node itself pays at a map."""
+        """What the node itself receives at a map and does not want."""
         return int(own_cost(self.wanted, channels, self._rates, self._k))
 
 
-def last_words(said: Sent) -> Sent:
-    """Of what polls say on the same votes through the same link at one time, only the last."""
+def last_words(sent: Sent) -> Sent:
+    """Keep only the last of what a poll says on the same vote through the same link at one time."""
     together: dict[tuple[Link, type], list[Any]] = {}
-    for link, message in said:
+    for link, message in sent:
         together.setdefault((link, type(message)), []).append(message)
     return [(link, _last(kind, messages)) for (link, kind), messages in together.items()]
 

@@ -1,4 +1,4 @@
-"""Who wants which topic, packed by subscriber, and how much each topic costs to receive.
+"""Who wants which topic, and excess filtering: what subscribers receive and do not want.
 
     offsets  [subscriber]   its topics are topics[offsets[i] : offsets[i + 1]]
     topics   [interest]     ascending and distinct within a subscriber
@@ -8,8 +8,6 @@ Rates are whole numbers, as all costs of this room are: sums over any part of th
 any order, are then the same to the last unit, and nodes that vote fall silent. `integer_rates`
 finds a unit for rates that are not.
 
-Excess filtering: what subscribers receive and do not want, and what moving a topic would change.
-
 A subscriber receives all topics of every channel that holds a topic it wants; its cost is the
 summed rate of those that it does not want. With N receivers of a channel whose topics have the rate
 R, and W who want a topic of rate r, all of them together pay sum(N R) - sum(W r). A topic that is
@@ -18,10 +16,10 @@ who want it receive that channel anyway, adds
 
     r (N - A) + R (W - A)
 
-the topic's rate to those who did not ask for it, the channel's to those who newly receive it. W, N
-and A of parts of the subscribers add up, and so do these costs: each node knows its own from its
-own interests, and a vote finds the least of their sum (section 3 of "Local Building Blocks for a
-Scalable Pub/Sub Infrastructure").
+which is the topic's rate for those who did not ask for it, and the channel's for those who newly
+receive it. W, N and A of parts of the subscribers add up, and so do these costs: each node knows
+its own from its own interests, and a vote finds the least of their sum (section 3 of "Local
+Building Blocks for a Scalable Pub/Sub Infrastructure").
 """
 
 from __future__ import annotations
@@ -31,14 +29,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caddis.arrays import Floats, Int32s, Int64s
+from caddis.arrays import Floats, Int32s, Int64s, offsets_of
 from caddis.errors import TopicError
 from caddis.topics.clustering.kernels import tally
 
 LARGEST_RATES = 1 << 32
-"""What all rates together may come to: costs of 2^29 subscribers then fit into 64 bits, doubled."""
+"""The largest sum of all rates: doubled costs of 2^29 subscribers then fit into 64 bits."""
 
 LARGEST_GIVEN = 1e290
+"""The largest rate that `integer_rates` takes: a sum of many must still be a float."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,18 +62,21 @@ class Interests:
         """Pack (subscriber, topic) pairs, in any order; pairs that come twice count once.
 
         subscribers: any numbers; each that occurs gets a row, in ascending order.
-        rates: by topic, so topics are numbers below their count.
+        topics: numbers from 0 up, less than there are rates.
+        rates: the rate of each topic.
         """
         if len(subscribers) != len(topics):
             raise TopicError(
-                f"{len(subscribers):,} subscribers and {len(topics):,} topics: no pairs"
+                f"{len(subscribers):,} subscribers and {len(topics):,} topics do not form pairs"
             )
         rates = checked_rates(rates)
         if len(topics) and not 0 <= topics.min() <= topics.max() < len(rates):
             raise TopicError(
-                f"topics {topics.min()} to {topics.max()} do not all have one of {len(rates)} rates"
+                f"topics are numbers from {topics.min()} to {topics.max()}, but there are"
+                f" {len(rates)} rates"
             )
         rows, size = _rows(subscribers)
+        # One number for each pair: sorting them brings topics in order and repetitions together.
         pairs = np.sort(rows * max(len(rates), 1) + topics)
         fresh = np.ones(len(pairs), np.bool_)
         np.not_equal(pairs[1:], pairs[:-1], out=fresh[1:])
@@ -100,22 +102,11 @@ class Interests:
         return self.topics[self.offsets[subscriber] : self.offsets[subscriber + 1]]
 
 
-def offsets_of(sizes: Int64s) -> Int64s:
-    """Where rows of these sizes begin and end when they are packed.
-
-    >>> offsets_of(np.array([2, 0, 3])).tolist()
-    [0, 2, 2, 5]
-    """
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
-
-
 def integer_rates(rates: Floats) -> tuple[Int64s, float]:
     """Rates as whole numbers, and the rate of one unit.
 
-    Whole rates stay as they are unless they are huge. Of others about nine digits of their sum are
-    kept; no rate above 0 becomes 0.
+    Whole rates stay as they are unless they are huge. Others keep about nine digits of their sum;
+    no rate above 0 becomes 0.
 
     >>> numbers, unit = integer_rates(np.array([0.25, 1.5, 0.0]))
     >>> numbers.tolist(), unit
@@ -137,12 +128,12 @@ def integer_rates(rates: Floats) -> tuple[Int64s, float]:
 
 
 def _scaled(values: Floats, digits: int) -> Floats:
-    """Values times a power of ten; division by a whole one keeps 0.1 what it is."""
+    """Multiply by a power of ten; dividing by a whole power keeps 0.1 what it is."""
     return values * 10.0**digits if digits >= 0 else values / 10.0**-digits
 
 
 def checked_rates(rates: Int64s) -> Int64s:
-    """Whole numbers that are not too large, even all together.
+    """Rates as whole numbers; raises if they are too large, even if only all together.
 
     >>> checked_rates(np.array([5, 0], np.int8)).tolist()
     [5, 0]
@@ -159,7 +150,10 @@ def checked_rates(rates: Int64s) -> Int64s:
 
 
 def _rows(subscribers: Int64s) -> tuple[Int64s, int]:
-    """A number for each subscriber, in their order; few of the numbers are left out."""
+    """A number for each subscriber, in their order, and one more than the highest.
+
+    Numbers that lie close together need no sorting; then some may be left out.
+    """
     if not len(subscribers):
         return np.zeros(0, np.int64), 0
     lowest, highest = int(subscribers.min()), int(subscribers.max())
@@ -170,11 +164,11 @@ def _rows(subscribers: Int64s) -> tuple[Int64s, int]:
 
 
 class Tallies(NamedTuple):
-    """How many subscribers want and receive what; those of parts of the subscribers add up.
+    """How many subscribers want and receive what. Tallies of parts of the subscribers add up.
 
-    wants:     [topic]            want it
-    receivers: [channel]          receive it
-    shared:    [topic, channel]   want the topic, and another topic of the channel
+    wants      [topic]            subscribers who want it
+    receivers  [channel]          subscribers who receive it
+    shared     [topic, channel]   subscribers who want the topic and another one of the channel
     """
 
     wants: Int64s
@@ -185,7 +179,7 @@ class Tallies(NamedTuple):
 def count(interests: Interests, channels: Int32s, k: int) -> Tallies:
     """Count all subscribers in one pass.
 
-    channels: by topic, its channel, from 0 to k - 1.
+    channels: the channel of each topic, from 0 to k - 1.
 
     >>> interests = Interests.from_pairs(
     ...     np.array([0, 0, 1]), np.array([0, 1, 1], np.int32), np.array([5, 2])
@@ -203,7 +197,7 @@ def count(interests: Interests, channels: Int32s, k: int) -> Tallies:
 
 
 def vote_costs(tallies: Tallies, channels: Int32s, rates: Int64s) -> Int64s:
-    """By topic and channel: what the topic adds there, once it is taken out of its own channel."""
+    """What each topic would add to each channel, once it is taken out of its own."""
     topics = np.arange(len(rates))
     fresh = tallies.wants[:, None] - tallies.shared
     receivers = np.broadcast_to(tallies.receivers, fresh.shape).copy()
@@ -215,12 +209,11 @@ def vote_costs(tallies: Tallies, channels: Int32s, rates: Int64s) -> Int64s:
 
 
 def favour_current(costs: Int64s, channels: Int32s) -> Int64s:
-    """Costs doubled, less one for the channel that each topic is in.
+    """Double the costs, and take one off for the channel that each topic is in.
 
-    The least is then where it was, but of equals the topic's own channel comes before the first:
-    a topic only moves if that pays, so that moves cannot go round in a circle. Nodes get there by
-    plain voting if one of them, the leader, puts this in for its own costs and all others put in
-    their costs doubled.
+    The least is then where it was, but among equals the topic's own channel wins: a topic only
+    moves if that pays, so moves cannot go round in a circle. Plain voting comes to the same if one
+    node, the leader, puts in its own costs so, and all others put in theirs doubled.
 
     >>> favour_current(np.array([[3, 3, 4]]), np.array([1], np.int32)).tolist()
     [[6, 5, 8]]
@@ -231,7 +224,7 @@ def favour_current(costs: Int64s, channels: Int32s) -> Int64s:
 
 
 def outcomes(costs: Int64s, channels: Int32s) -> Int32s:
-    """What every topic's vote comes to when it has settled: the least cost, else no move.
+    """The channel that each topic's vote settles on: the cheapest; among equals it stays.
 
     >>> outcomes(np.array([[3, 3, 4], [2, 1, 1]]), np.array([1, 0], np.int32)).tolist()
     [1, 1]
@@ -241,20 +234,20 @@ def outcomes(costs: Int64s, channels: Int32s) -> Int32s:
 
 
 def total_cost(tallies: Tallies, channels: Int32s, rates: Int64s) -> int:
-    """What all subscribers receive and do not want."""
+    """The summed rate of what all subscribers receive and do not want."""
     carried = channel_rates(channels, rates, len(tallies.receivers))
     return int(tallies.receivers @ carried - tallies.wants @ rates)
 
 
 def channel_rates(channels: Int32s, rates: Int64s, k: int) -> Int64s:
-    """By channel: the summed rate of its topics."""
+    """The summed rate of each channel's topics."""
     carried = np.zeros(k, np.int64)
     np.add.at(carried, channels, rates)
     return carried
 
 
 def checked_channels(channels: Int32s, topics: int, k: int) -> Int32s:
-    """A map of that many topics into k channels."""
+    """The map itself; raises unless it has a channel below k for each of the topics."""
     if len(channels) != topics:
         raise TopicError(f"{topics:,} topics need a channel each; {len(channels):,} are given")
     if k < 1 or (topics and not 0 <= channels.min() <= channels.max() < k):

@@ -1,20 +1,16 @@
-"""K-Means as a leader does it, where all interests are in one memory.
+"""K-Means as a leader does it, where all interests are in one memory, and better optima than its.
 
 Topics are taken out of their channels one after the other and put where they cost everybody least
-(section 3 of "Local Building Blocks for a Scalable Pub/Sub Infrastructure"), which is exact algebra
-over counts that are kept up to date, see `kmeans_kernels`. Every move lowers the cost, so passes
-over all topics end in a map from which no single move pays.
+(section 3 of "Local Building Blocks for a Scalable Pub/Sub Infrastructure"). That is exact algebra
+over counts that are kept up to date (see `kernels`). Every move lowers the cost, so passes over all
+topics end in a map from which no single move pays. Three ways lead on from there (`search`):
 
-Better optima than K-Means alone: more starts, topics that change places, channels cut anew.
-
-K-Means ends where no single move pays. Three ways lead on from there:
-
-    restarts      K-Means from other starts; the best is kept
-    merge_splits  two channels that are much alike become one, and a channel with much excess two
+    restarts      run K-Means again; the best map is kept
+    merge_splits  two channels that are much alike become one, and one with much excess becomes two
     swaps         two topics change places
 
 Every step is taken only if the exact cost falls, so a search never ends worse than K-Means from its
-first start. What it brings depends on the interests: much where groups of topics are clear and
+first start. What it gains depends on the interests: much where groups of topics are clear and
 K-Means had put two of them into one channel, little where interests are independent.
 """
 
@@ -24,25 +20,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caddis.arrays import Int32s, Int64s
+from caddis.arrays import Int32s, Int64s, offsets_of
 from caddis.errors import TopicError
 from caddis.topics.clustering.interests import (
     Interests,
     channel_rates,
     checked_channels,
-    offsets_of,
 )
 from caddis.topics.clustering.kernels import Counts, by_topic, hold, place_each, swap_each
 
 OVERLAP_ROWS = 1 << 20
-"""So many subscribers are counted at a time in single precision, where that is exact."""
+"""How many subscribers are counted at a time: single precision is exact for so many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clustering:
     """A map of topics into channels.
 
-    cost: what all subscribers together receive and do not want.
+    cost: the summed rate of what all subscribers receive and do not want.
     passes: how often all topics were considered.
     """
 
@@ -59,10 +54,11 @@ def kmeans(
     improvement: float = 0.0,
     most_passes: int = 1000,
 ) -> Clustering:
-    """Move topics until no move pays, or a pass lowers the cost by a smaller share than asked.
+    """Move topics until no move pays.
 
-    start: a map from before; without one, all topics are in the first channel, and the empty ones
-        draw those that go together.
+    start: the map to begin with. Without one, all topics are in the first channel, and the empty
+        channels draw those that go together.
+    improvement: also end when a pass lowers the cost by a smaller share than this.
 
     >>> interests = Interests.from_pairs(
     ...     np.array([0, 0, 1, 1]), np.array([0, 2, 1, 3], np.int32), np.ones(4, np.int64)
@@ -75,11 +71,11 @@ def kmeans(
 
 
 class Table:
-    """Interests by topic, and the counts of a map: what moves are judged by."""
+    """Interests by topic, and the counts of a map, by which moves are judged."""
 
     def __init__(self, interests: Interests, k: int) -> None:
         if k < 1:
-            raise TopicError(f"topics go into 1 channel or more, not {k}")
+            raise TopicError(f"topics go into 1 or more channels, not into {k}")
         widest = int(np.diff(interests.offsets).max(initial=0))
         self._wide = widest > np.iinfo(np.uint16).max
         self.interests = interests
@@ -91,7 +87,7 @@ class Table:
         self.take(np.zeros(interests.topic_count, np.int32))
 
     def take(self, channels: Int32s) -> None:
-        """Count a map."""
+        """Count who receives what under a map."""
         interests = self.interests
         self.channels = channels.copy()
         size = interests.subscribers, self.k
@@ -102,19 +98,19 @@ class Table:
 
     @property
     def cost(self) -> int:
-        """What all subscribers receive and do not want."""
+        """The summed rate of what all subscribers receive and do not want."""
         return int(self._receivers @ self._carried) - self._least
 
     def place(self, order: Int32s) -> int:
-        """Let topics move in turn, each if that pays; how many did."""
+        """Let topics move in turn, each if that pays; returns how many moved."""
         return place_each(order, *self._state())
 
     def swap(self, pairs: Int32s) -> int:
-        """Let pairs of topics change places in turn, each if that pays; how many did."""
+        """Let pairs of topics change places in turn, each if that pays; returns how many did."""
         return swap_each(pairs, *self._state())
 
     def overlaps(self) -> Int64s:
-        """By two channels: how many subscribers receive both; on the diagonal, its receivers."""
+        """How many subscribers receive both of each two channels; the diagonal has each alone."""
         together = np.zeros((self.k, self.k), np.int64)
         for begin in range(0, len(self._held), OVERLAP_ROWS):
             receives = (self._held[begin : begin + OVERLAP_ROWS] > 0).astype(np.float32)
@@ -122,12 +118,12 @@ class Table:
         return together
 
     def excesses(self) -> Int64s:
-        """By channel: what its receivers do not want of it."""
+        """The summed rate of what each channel's receivers do not want of it."""
         wanted = np.diff(self._offsets) * self.interests.rates
         return self._receivers * self._carried - channel_rates(self.channels, wanted, self.k)
 
     def merge_costs(self) -> Int64s:
-        """By two channels: what it would add to the cost if they were one."""
+        """What it would add to the cost if each two channels were one."""
         receivers, carried = self._receivers, self._carried
         both = np.add.outer(receivers, receivers) - self.overlaps()
         apart = receivers * carried
@@ -146,7 +142,7 @@ def refine(
     improvement: float = 0.0,
     most_passes: int = 1000,
 ) -> Clustering:
-    """K-Means over interests that are laid out already."""
+    """Run K-Means over interests that are laid out already; see `kmeans`."""
     topics = table.interests.topic_count
     if start is None:
         start = np.zeros(topics, np.int32)
@@ -163,12 +159,13 @@ def refine(
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is tried.
+    """How much `search` tries.
 
-    restarts: K-Means from so many random starts beside the first.
-    merge_splits: so many in a row without success are enough; each costs some passes.
-    swap_rounds: the most rounds in which as many random pairs as there are topics are tried.
-    improvement: K-Means ends when a pass lowers the cost by a smaller share.
+    restarts: how many more times K-Means begins, with its topics in another order.
+    merge_splits: how many of these may fail in a row before it is enough; each takes some passes.
+    swap_rounds: the most rounds of swaps. Each round tries as many random pairs as there are
+        topics.
+    improvement: K-Means ends when a pass lowers the cost by a smaller share than this.
     """
 
     restarts: int = 0
@@ -184,7 +181,7 @@ def search(
     start: Int32s | None = None,
     effort: Effort | None = None,
 ) -> Clustering:
-    """K-Means, and what else lowers the cost.
+    """Run K-Means, and then whatever else lowers the cost.
 
     >>> wanted = np.repeat(np.arange(4, dtype=np.int32), 5)
     >>> interests = Interests.from_pairs(np.arange(20), wanted, np.ones(4, np.int64))
@@ -208,7 +205,7 @@ def search(
 def _merge_and_split(
     table: Table, best: Clustering, rng: np.random.Generator, effort: Effort
 ) -> tuple[Clustering, int]:
-    """Cut channels anew until that has failed often enough; how many passes it took."""
+    """Cut channels again until that has failed often enough; also returns the passes it took."""
     failures, passes = 0, 0
     while failures < effort.merge_splits and table.k > 2:
         table.take(best.channels)
@@ -223,8 +220,8 @@ def _merge_and_split(
 def recut(table: Table, rng: np.random.Generator) -> Int32s:
     """The table's map with two channels made one, and another made two.
 
-    One of the three pairs that add the least cost merges; a channel splits with a chance that goes
-    with its excess.
+    One of the three pairs that add the least cost merges. The channel that splits is drawn with a
+    probability proportional to its excess.
     """
     costs = table.merge_costs()
     pairs = rng.permutation(np.transpose(np.triu_indices(table.k, 1)))
@@ -242,10 +239,10 @@ def recut(table: Table, rng: np.random.Generator) -> Int32s:
 
 
 def fill_empty(interests: Interests, k: int, channels: Int32s, rng: np.random.Generator) -> Int32s:
-    """The map with its empty channels in use: each takes over a part of the dearest channel.
+    """The map with its empty channels in use: each takes over a part of the costliest channel.
 
-    Whoever received a channel receives one of its parts or both, so a map never gets dearer, not
-    even for subscribers of whom these interests are only a sample.
+    Whoever received a channel receives one of its parts or both. So a map never gets costlier, not
+    even for the subscribers of whom these interests are only a sample.
     """
     table = Table(interests, k)
     filled = channels.copy()
@@ -261,7 +258,7 @@ def fill_empty(interests: Interests, k: int, channels: Int32s, rng: np.random.Ge
 
 
 def _only(interests: Interests, topics: Int64s) -> Interests:
-    """What is wanted of these topics, which are numbered anew; by whoever wants one of them."""
+    """The interests in these topics alone, which get new numbers."""
     number = np.full(interests.topic_count, -1, np.int32)
     number[topics] = np.arange(len(topics), dtype=np.int32)
     owners = np.repeat(np.arange(interests.subscribers), np.diff(interests.offsets))
@@ -274,7 +271,7 @@ def _only(interests: Interests, topics: Int64s) -> Interests:
 def _swap(
     table: Table, best: Clustering, rng: np.random.Generator, effort: Effort
 ) -> tuple[Clustering, int]:
-    """Let topics change places, and then move, until a round brings nothing."""
+    """Let topics change places, and then move, until a round gains nothing."""
     passes = 0
     for _ in range(effort.swap_rounds):
         table.take(best.channels)

@@ -1,11 +1,10 @@
-"""Counting, in one pass over all interests, what every vote's costs are made of.
+"""Counting what votes and moves cost: for all subscribers, for one topic, for one node.
 
-A subscriber receives the channels that hold a topic it wants. For each topic that it wants, every
-such channel with another topic that it wants is shared by topic and channel; its topics' own
-channel counts if it wants two topics of it or more. A pass costs interests × channels, but adds
-whole rows at a time, which is quicker than to go from one received channel to the next.
+`tally` goes once over all interests. For each topic that a subscriber wants, every channel that the
+subscriber receives anyway counts as shared by topic and channel; the topic's own channel counts if
+the subscriber wants another topic of it. A pass costs interests × channels.
 
-Topic after topic into its best channel, by exact algebra.
+The kernels of K-Means keep counts of a map, so that a topic is judged by exact algebra:
 
     held       [subscriber, channel]   how many topics of the channel the subscriber wants
     receivers  [channel]               subscribers that hold one or more
@@ -13,15 +12,15 @@ Topic after topic into its best channel, by exact algebra.
     offsets, subscribers               who wants each topic, packed by topic
 
 To judge a topic one row of `held` is read for each subscriber who wants it; a move writes two cells
-of each. While two topics change places, one of them is in no channel: -1.
+of each. While two topics change places, one of them is in no channel, which is channel -1.
 
-What one node pays for topics in channels, from its own interests.
+The last kernels compute what one node pays, from its own interests:
 
     wanted    [topic]   whether this node wants it
     channels  [topic]   its channel
 
-Few topics are voted on at a time, many times: so these are loops, where calls of numpy on arrays of
-a few numbers would take most of a node's time.
+Nodes vote on few topics at a time, but often. So these are loops: calls of numpy on arrays of a few
+numbers would take most of a node's time.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def tally(
     receivers: Int64s,
     shared: Int64s,
 ) -> None:
-    """Add all subscribers to the three tallies: by topic, by channel, by topic and channel."""
+    """Add all subscribers to the three tallies (see `Tallies`)."""
     held = np.zeros(len(receivers), np.int32)
     receives = np.zeros(len(receivers), np.int64)
     for subscriber in range(len(offsets) - 1):
@@ -57,17 +56,23 @@ def tally(
             topic = topics[place]
             wants[topic] += 1
             row = shared[topic]
+            # Adding whole rows is quicker than going from one received channel to the next.
             for channel in range(len(receivers)):
                 row[channel] += receives[channel]
+            # Its own channel is shared only with another topic of it.
             row[channels[topic]] -= held[channels[topic]] == 1
 
 
 Counts = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+"""How many topics of a channel a subscriber wants: narrow, as it is the largest array."""
 
 
 @njit(cache=True)
 def by_topic(offsets: Int64s, topics: Int32s, begins: Int64s) -> Int32s:
-    """Who wants each topic, ascending; begins: by topic, where its subscribers begin."""
+    """List who wants each topic, in ascending order.
+
+    begins: where each topic's subscribers begin in the result.
+    """
     subscribers = np.empty(len(topics), np.int32)
     at = begins.copy()
     for subscriber in range(len(offsets) - 1):
@@ -82,7 +87,7 @@ def by_topic(offsets: Int64s, topics: Int32s, begins: Int64s) -> Int32s:
 def hold(
     offsets: Int64s, topics: Int32s, channels: Int32s, held: Counts, receivers: Int64s
 ) -> None:
-    """Fill `held` and `receivers`, which are zeros, for a map."""
+    """Count a map into `held` and `receivers`, which are zeros."""
     for subscriber in range(len(offsets) - 1):
         row = held[subscriber]
         for place in range(offsets[subscriber], offsets[subscriber + 1]):
@@ -101,7 +106,9 @@ def judge(
     carried: Int64s,
     costs: Int64s,
 ) -> None:
-    """What a topic adds to each channel once it is taken out of its current one."""
+    """Compute what a topic adds to each channel once it is taken out of its current one."""
+    # First `costs` counts who wants the topic and receives the channel, and `alone` counts who
+    # receives the current channel for this topic only.
     alone = 0
     for channel in range(len(costs)):
         costs[channel] = 0
@@ -156,7 +163,7 @@ def place_each(
     receivers: Int64s,
     carried: Int64s,
 ) -> int:
-    """Move each topic in turn if that pays; how many moved."""
+    """Move each topic in turn if that pays; returns how many moved."""
     costs = np.empty(len(receivers), np.int64)
     moves = 0
     for topic in order:
@@ -186,7 +193,7 @@ def swap_each(
     receivers: Int64s,
     carried: Int64s,
 ) -> int:
-    """Let the two topics of each pair change places if that pays; how many did."""
+    """Let the two topics of each pair change places if that pays; returns how many did."""
     costs = np.empty(len(receivers), np.int64)
     swaps = 0
     for one, other in pairs:
@@ -199,6 +206,8 @@ def swap_each(
         before = costs[here]
         move(first, rates[one], here, -1, held, receivers, carried)
         judge(second, rates[other], there, held, receivers, carried, costs)
+        # The second topic is judged while the first is in no channel, and the first again while the
+        # second is in its new one: so the gain is exact even if the same subscribers want both.
         gain = before + costs[there] - costs[here]
         move(second, rates[other], there, here, held, receivers, carried)
         judge(first, rates[one], -1, held, receivers, carried, costs)
@@ -217,7 +226,7 @@ def swap_each(
 def channel_sums(
     wanted: Bools, channels: Int32s, rates: Int64s, held: Int64s, carried: Int64s
 ) -> None:
-    """By channel: how many of its topics are wanted, and the rate of all of them."""
+    """Count how many topics of each channel are wanted, and sum up the rate of all of them."""
     held[:] = 0
     carried[:] = 0
     for topic in range(len(channels)):
@@ -227,7 +236,7 @@ def channel_sums(
 
 @njit(cache=True)
 def own_costs(wanted: Bools, channels: Int32s, rates: Int64s, k: int, topics: Int32s) -> Int64s:
-    """What one node puts into the votes on some topics: `excess.vote_costs` of it alone.
+    """Compute what one node puts into the votes on some topics: its own part of `vote_costs`.
 
     A topic that it wants brings along all of a channel that it does not receive without it; one
     that it does not want is filtered in the channels that it receives.
@@ -238,6 +247,7 @@ def own_costs(wanted: Bools, channels: Int32s, rates: Int64s, k: int, topics: In
     for row in range(len(topics)):
         topic = topics[row]
         home = channels[topic]
+        # Take the topic out of its channel, and put it back below.
         held[home] -= wanted[topic]
         carried[home] -= rates[topic]
         for channel in range(k):
@@ -252,7 +262,7 @@ def own_costs(wanted: Bools, channels: Int32s, rates: Int64s, k: int, topics: In
 
 @njit(cache=True)
 def own_cost(wanted: Bools, channels: Int32s, rates: Int64s, k: int) -> int:
-    """What one node receives and does not want."""
+    """Sum up the rate of what one node receives and does not want."""
     held, carried = np.empty(k, np.int64), np.empty(k, np.int64)
     channel_sums(wanted, channels, rates, held, carried)
     cost = 0

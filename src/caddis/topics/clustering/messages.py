@@ -4,14 +4,9 @@
     Report         up     all below have taken that map over; what it costs them
     Offer          up     a map that was made for more nodes than the one from above
 
-Announcements come from the root of the tree and go down only, so whoever has a link that leads up
-has the map of the node above it. A link is in order: after the whole map, which it begins with,
-only what changes has to be said.
-
-A node's place in a tree: who is above it, who is below, and what they told of the map.
-
-A link that leads up carries maps down, the others carry reports up. While the tree is changing, a
-node may see two links that lead up; the one that came up last counts.
+Announcements come from the root of the tree and only go down, so a node that has a link that leads
+up has the map of the node above it. A link is in order: after the whole map, with which it begins,
+only changes have to be said.
 """
 
 from __future__ import annotations
@@ -25,12 +20,14 @@ from caddis.topics.clustering.schedule import Stage
 from caddis.topics.links import Link
 
 NUMBER_BYTES = 8
+"""How many bytes a single number takes in `nbytes`."""
 
 
 class Version(NamedTuple):
     """The name of a map; no two maps have the same.
 
-    issuer: the node that announced it; a node numbers its maps upwards.
+    number: a node numbers the maps that it announces upwards.
+    issuer: the node that announced it.
     """
 
     number: int
@@ -38,15 +35,18 @@ class Version(NamedTuple):
 
 
 FIRST = Version(0, -1)
-"""Of the map that all nodes begin with."""
+"""The version of the map that all nodes begin with."""
 
 
 class Announcement(NamedTuple):
-    """A map, and the topics that are voted on at it.
+    """A map, and the topics that are voted on.
 
-    base: the version that it differs from in `moved` only; None if all topics are there.
+    base: the version from which it differs in `moved` only; None if it names all topics.
     nodes: how many nodes the map was made for, as far as the issuer knows.
-    channels: of the topics that moved.
+    stage: how its topics are voted on.
+    topics: the topics that are voted on.
+    moved: the topics whose channels are another than in `base`.
+    channels: the channels of these.
     """
 
     version: Version
@@ -59,16 +59,16 @@ class Announcement(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """At rest all topics are meant, and need not be listed; so it is with a whole map."""
+        """The size in bytes; all topics, at rest or of a whole map, need not be listed."""
         listed = self.topics.nbytes if self.stage != "rest" and self.base else 0
         moved = self.moved.nbytes if self.base else 0
         return 6 * NUMBER_BYTES + listed + moved + self.channels.nbytes
 
 
 class Report(NamedTuple):
-    """The sender and all below it have a map.
+    """Says that the sender and all below it have taken a map over.
 
-    cost: what they receive in it and do not want.
+    cost: what they receive with it and do not want.
     nodes: how many they are.
     """
 
@@ -82,7 +82,7 @@ class Report(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A map that would be lost, made for that many nodes."""
+    """A map that would otherwise be lost, and how many nodes it was made for."""
 
     nodes: int
     channels: Int32s
@@ -93,7 +93,7 @@ class Offer(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A map as it stands at some node."""
+    """A map as some node has it."""
 
     version: Version
     nodes: int
@@ -101,7 +101,7 @@ class Standing(NamedTuple):
     channels: Int32s
 
     def whole(self) -> Announcement:
-        """Tell it to a node of which nothing is known; the first map is known to all."""
+        """An announcement for a node of which nothing is known; all nodes know the first map."""
         known = self.version == FIRST
         topics = np.arange(0 if known else len(self.channels), dtype=np.int32)
         base = FIRST if known else None
@@ -109,7 +109,7 @@ class Standing(NamedTuple):
         return Announcement(self.version, base, self.nodes, self.stage, topics, topics, moved)
 
     def after(self, news: Announcement) -> Standing:
-        """The map that an announcement makes of this one, which it is based on."""
+        """The map that an announcement makes of this one, on which it is based."""
         channels = self.channels.copy() if len(news.moved) else self.channels
         channels[news.moved] = news.channels
         return Standing(news.version, news.nodes, news.stage, channels)
@@ -117,38 +117,42 @@ class Standing(NamedTuple):
     def followed_by(
         self, version: Version, nodes: int, stage: Stage, topics: Int32s, channels: Int32s
     ) -> Announcement:
-        """What makes another map of this one, whose topics are voted on."""
+        """The announcement that makes another map of this one."""
         moved = np.flatnonzero(channels != self.channels).astype(np.int32)
         return Announcement(version, self.version, nodes, stage, topics, moved, channels[moved])
 
 
 class TreePlace:
-    """The links of one node."""
+    """One node's links: who is above it, who is below, and what they said about the map.
+
+    A link that leads up carries maps down, the others carry reports up. While the tree is changing,
+    a node may see two links that lead up; the one that came up last counts.
+    """
 
     def __init__(self) -> None:
         self.below: dict[Link, Report | None] = {}
-        """By link: that all behind it have the map as it stands, if they reported."""
+        """The report on the present map of each link that leads down; None if none came yet."""
         self.above: dict[Link, Standing | None] = {}
-        """By link: the map that it told of."""
+        """The map that came through each link that leads up; None if none came yet."""
 
     @property
     def is_root(self) -> bool:
-        """Whether nobody is above."""
+        """Whether no node is above."""
         return not self.above
 
     @property
     def up(self) -> Link:
-        """The link to follow."""
+        """The link to follow upwards."""
         return next(reversed(self.above), None)
 
     @property
-    def told(self) -> Standing | None:
-        """The map of the node above, once it told."""
+    def map_above(self) -> Standing | None:
+        """The map of the node above, once it came."""
         return self.above[self.up] if self.above else None
 
     @property
     def all_reported(self) -> bool:
-        """Whether all below have the map as it stands."""
+        """Whether all below have taken the present map over."""
         return None not in self.below.values()
 
     @property
@@ -158,14 +162,14 @@ class TreePlace:
 
     @property
     def cost_below(self) -> int:
-        """What the map costs all below, as far as they reported."""
+        """What the present map costs all below, as far as they reported."""
         return sum(report.cost for report in self.below.values() if report)
 
     def lose(self, link: Link) -> None:
-        """A link went down."""
+        """Drop a link that went down."""
         self.below.pop(link, None)
         self.above.pop(link, None)
 
     def await_reports(self) -> None:
-        """There is a new map: all below have to report anew."""
+        """Forget the reports, as there is a new map."""
         self.below = dict.fromkeys(self.below)

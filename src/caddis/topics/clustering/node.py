@@ -1,14 +1,15 @@
-"""Nodes that cluster topics into channels together, none of them knowing everybody's interests.
+"""Nodes that cluster topics into channels together, though none knows everybody's interests.
 
 Section 3 of "Local Building Blocks for a Scalable Pub/Sub Infrastructure" (Shraer et al.): K-Means
 whose every step is a vote of all nodes. The root of the tree leads. It announces a map and the
-topics that are voted on at it; that goes down the tree. When all below a node have taken the map
-over, the node votes, together with what it heard from them, and reports what the map costs them
-all. So the leader knows the cost, and that everybody votes on the same map; when the votes have
-settled it announces the next wave of the `Schedule`, or rests. At rest nothing is sent. Who changes
-interests votes anew where that makes a difference, and the leader wakes if an outcome changes.
+topics that are voted on, and the announcement goes down the tree. When all below a node have taken
+the map over, the node votes, together with what it heard from them, and reports what the map costs
+them all. So the leader knows the cost, and that everybody votes on the same map. When the votes
+have settled it announces the next wave of the `Schedule`, or rests. At rest nothing is sent. A node
+whose interests change votes again where that makes a difference, and the leader wakes if an outcome
+changes.
 
-A node follows whoever is above it; without a link that leads up it is the root, and leads after a
+A node follows the node above it. Without a link that leads up it is the root, and leads after a
 while. Where two parts of the tree meet, the map that was made for more nodes is kept.
 """
 
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from caddis.arrays import Int32s, Int64s
-from caddis.topics.clustering.ballots import Ballots, last_words
+from caddis.topics.clustering.ballots import PROTOCOLS, Ballots, last_words
 from caddis.topics.clustering.interests import checked_channels, checked_rates
 from caddis.topics.clustering.messages import (
     FIRST,
@@ -32,7 +33,6 @@ from caddis.topics.clustering.messages import (
     Version,
 )
 from caddis.topics.clustering.schedule import (
-    Alarm,
     Leader,
     Mode,
     Schedule,
@@ -41,24 +41,33 @@ from caddis.topics.clustering.schedule import (
     Step,
     check_beginning,
 )
-from caddis.topics.links import CLOCK, Link, Sent, Wake
+from caddis.topics.links import Alarms, Attentive, Link, Sent, Wake
 
 SETTLE_MS = 2_000.0
+"""How long choices have to stay as they are, unless a node is told otherwise."""
+WAITED = "choices have had time to settle"
+"""The meaning of the leader's alarm."""
 
 
-class ClusteringNode:
+class ClusteringNode(Attentive):
     """One node's part in the clustering of topics.
 
-    name: no other node has it, nor had; one that lost its memory comes back under another.
-    rates: by topic; known to all nodes, as are `k`, `channels`, `settings` and `protocol`.
-    rng: used only while this node leads.
-    channels: the map to begin with; without it topics are dealt out in turn.
-    protocol: how votes are held, by `voting`, by `aggregation`, or, `measured`, each by the one
-        that its difficulty asks for.
-    start: how the first map is made: topic by topic, as in the paper, or quicker.
-    settle_ms: how long choices have to stay as they are before they count, and how long a node has
-        to be the root before it leads: longer than votes take to get through the tree.
+    All nodes must have the same `rates`, `k`, `channels`, `settings` and `protocol`.
 
+    name: a number that no other node has or had; a node that lost its memory takes a new one.
+    rates: the rate of each topic.
+    k: how many channels there are.
+    rng: the source of random numbers while this node leads.
+    channels: the map to begin with; without one topics are dealt out in turn.
+    settings: how boldly topics move.
+    protocol: how votes are held: by "voting", by "aggregation", or "measured", which holds each
+        vote by the one that its difficulty asks for.
+    start: how the first map is made: topic by topic ("leader"), as in the paper, or "concurrent",
+        which is quicker.
+    settle_ms: how long choices have to stay as they are before they count, and how long a node has
+        to be the root before it leads. It should be longer than votes take to get through the tree.
+
+    >>> from caddis.topics import CLOCK
     >>> node = ClusteringNode(0, np.array([5, 1, 4]), 2, np.random.default_rng(0))
     >>> [(_, alarm)] = node.set_wanted([0, 2])
     >>> node.handle(CLOCK, alarm)
@@ -81,24 +90,27 @@ class ClusteringNode:
         settle_ms: float = SETTLE_MS,
     ) -> None:
         rates = checked_rates(rates)
-        check_beginning(len(rates), k, start)
+        check_beginning(len(rates), k, start, settle_ms)
         first = np.arange(len(rates), dtype=np.int32) % k if channels is None else channels
         self.name = name
         self._k, self._rng = k, rng
         self._settings, self._start = settings or Settings(), start
-        self._exact = protocol == "aggregation"
+        held_by = PROTOCOLS.named(protocol)
+        self._exact = held_by.exact
         self._first = Standing(FIRST, 0, "rest", checked_channels(first, len(rates), k))
         self._standing = self._agreed = self._first
-        self._ballots = Ballots(rates, k, protocol)
+        self._ballots = Ballots(rates, k, held_by)
         self._place = TreePlace()
         self._reported: Report | None = None
-        """The last report on this map."""
+        """The last report on the present map."""
         self._held: list[tuple[Link, Any]] = []
-        """What was heard in votes since the map came, from those who have it already."""
+        """What was heard in votes since the map came, from nodes that have it already."""
         self._leader: Leader | None = None
         self._offered: Offer | None = None
         self._issued = 0
-        self._alarm = Alarm(settle_ms)
+        self._settle_ms = settle_ms
+        self._alarms = Alarms()
+        self._rang = False
 
     @property
     def wanted(self) -> Int32s:
@@ -107,12 +119,12 @@ class ClusteringNode:
 
     @property
     def channels(self) -> Int32s:
-        """By topic: its channel in the map as it stands, which may be voted on still."""
+        """The channel of each topic in the present map, which may still be voted on."""
         return self._standing.channels.copy()
 
     @property
     def version(self) -> Version:
-        """That of the map as it stands."""
+        """The version of the present map."""
         return self._standing.version
 
     @property
@@ -127,9 +139,9 @@ class ClusteringNode:
 
     @property
     def at_rest(self) -> bool:
-        """Whether this node leads, and there is nothing to do."""
+        """Whether this node leads and has nothing to do."""
         done = self._leader is not None and self._leader.at_rest
-        return done and self._is_complete and not self._alarm.is_set
+        return done and self._is_complete and WAITED not in self._alarms
 
     @property
     def waves(self) -> int:
@@ -150,8 +162,8 @@ class ClusteringNode:
     def cost(self) -> int:
         """What this node and all below it receive and do not want, as far as they reported.
 
-        By aggregation nodes report every change. Otherwise, as most changes are to go nowhere, they
-        report once on each map, and what changes below this node later may not show here.
+        By aggregation nodes report every change. Otherwise they report once on each map, as most
+        changes should go nowhere, and what changes below this node later may not show here.
         """
         return self.own_cost + self._place.cost_below
 
@@ -161,7 +173,7 @@ class ClusteringNode:
         return self._proceed()
 
     def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
-        """A link came up: with `up`, one that leads to the root."""
+        """Add a link that came up; with `up`, it leads to the root."""
         if not up:
             self._place.below[link] = None
             return [(link, self._standing.whole()), *self._proceed()]
@@ -169,57 +181,51 @@ class ClusteringNode:
         return self._look_up() + self._proceed()
 
     def neighbour_left(self, link: Link) -> Sent:
-        """A link went down."""
+        """Drop a link that went down, with what came through it."""
         self._held = [(of, message) for of, message in self._held if of != link]
-        said = self._ballots.leave(link)
+        sent = self._ballots.leave(link)
         followed = link == self._place.up
         self._place.lose(link)
         if followed:
-            said += self._look_up()
-        return said + self._proceed()
-
-    def handle(self, link: Link, message: Any) -> Sent:
-        """A neighbour said something, or it is time."""
-        return self.handle_all([(link, message)])
+            sent += self._look_up()
+        return sent + self._proceed()
 
     def handle_all(self, heard: Sequence[tuple[Link, Any]]) -> Sent:
-        """Some neighbours said something: take it all in, then answer."""
-        said: Sent = []
+        """Take in all that came at one time, from neighbours and the clock, then answer."""
+        sent: Sent = []
         for link, message in heard:
             if isinstance(message, Announcement):
-                said += self._hear_from_above(link, message)
+                sent += self._hear_from_above(link, message)
             elif isinstance(message, Report):
                 if message.version == self.version:
                     self._place.below[link] = message
             elif isinstance(message, Offer):
-                said += self._hear_offer(message)
+                sent += self._hear_offer(message)
             elif isinstance(message, Wake):
-                self._alarm.hear(message)
+                self._rang |= self._alarms.rung(message) is not None
             else:
                 self._held.append((link, message))
-        return said + self._proceed()
+        return sent + self._proceed()
 
     @property
     def _is_complete(self) -> bool:
-        """Whether all below have the map as it stands; the first one all have."""
+        """Whether all below have the present map; all have the first one."""
         return self.version == FIRST or self._place.all_reported
 
     def _hear_from_above(self, link: Link, news: Announcement) -> Sent:
         before = self._place.above[link]
         base = self._first if before is None or news.version == FIRST else before
-        told = self._place.above[link] = base.after(news)
+        new = self._place.above[link] = base.after(news)
         if link != self._place.up:
             return []
-        said = self._vote() if self._is_complete else []
-        if before is None and told.version != self.version and told.nodes < self._standing.nodes:
-            said.append((link, Offer(self._standing.nodes, self._standing.channels)))
-        return said + self._take_over(told, news)
+        # Votes on the old map are taken in before the new one replaces it.
+        sent = self._vote() if self._is_complete else []
+        if before is None and new.version != self.version and new.nodes < self._standing.nodes:
+            sent.append((link, Offer(self._standing.nodes, self._standing.channels)))
+        return sent + self._take_over(new, news)
 
     def _take_over(self, standing: Standing, news: Announcement) -> Sent:
-        """Have another map, and tell all below; all vote on the topics that the news names.
-
-        A node below had the same map before, or was told nothing yet but what this one had then.
-        """
+        """Take another map over, and tell all below; all vote on the topics that the news names."""
         if standing.version == self.version:
             return []
         self._standing = standing
@@ -228,46 +234,47 @@ class ClusteringNode:
         self._ballots.due[news.topics] = True
         self._reported = None
         self._place.await_reports()
+        # The same news suits all: a node below had the same map, or has been told only that one.
         return [(link, news) for link in self._place.below]
 
     def _look_up(self) -> Sent:
-        """Another node is above, or none: report to it, or lead after a while."""
+        """Follow another node above, or none: report to it, or lead after a while."""
         self._leader = self._offered = None
         self._reported = None
-        self._alarm.cancel()
+        self._stop_waiting()
         self._ballots.doubt()
-        told = self._place.told
-        return self._take_over(told, told.whole()) if told else []
+        above = self._place.map_above
+        return self._take_over(above, above.whole()) if above else []
 
     def _proceed(self) -> Sent:
         """Do whatever can be done now."""
-        said: Sent = []
+        sent: Sent = []
         while True:
             if self._is_complete:
-                said += self._vote()
-                said += self._report()
+                sent += self._vote()
+                sent += self._report()
             step = self._next_step() if self._place.is_root else None
             if step is None:
-                return said + self._set_alarm()
-            said += self._announce(step)
+                return sent + self._set_alarm()
+            sent += self._announce(step)
 
     def _vote(self) -> Sent:
         """Vote at the map that all below have, with all that they said at it."""
         if self.version == FIRST:
             return []
-        said: Sent = []
+        sent: Sent = []
         for link in self._place.below:
-            said += self._ballots.join(link, up=False)
-        if self._place.told:
-            said += self._ballots.join(self._place.up, up=True)
+            sent += self._ballots.join(link, up=False)
+        if self._place.map_above:
+            sent += self._ballots.join(self._place.up, up=True)
         held, self._held = self._held, []
-        said += self._ballots.hear(held)
-        said += self._ballots.cast(self._standing.channels, favour=self._place.is_root)
-        return last_words(said)
+        sent += self._ballots.hear(held)
+        sent += self._ballots.cast(self._standing.channels, favour=self._place.is_root)
+        return last_words(sent)
 
     def _report(self) -> Sent:
         if (
-            self._place.told is None
+            self._place.map_above is None
             or self.version == FIRST
             or (self._reported and not self._exact)
         ):
@@ -287,7 +294,7 @@ class ClusteringNode:
 
     def _next_step(self) -> Step | None:
         """What the leader announces now, if anything."""
-        rang = self._alarm.rang()
+        rang, self._rang = self._rang, False
         if self._offered is not None:
             self._leader = self._new_leader(self._offered.channels)
             return self._leader.rest()
@@ -317,15 +324,19 @@ class ClusteringNode:
         self._issued = max(self._issued, self.version.number) + 1
         version, channels = Version(self._issued, self.name), self._leader.schedule.channels
         news = self._standing.followed_by(version, nodes, step.stage, step.topics, channels)
-        self._alarm.cancel()
+        self._stop_waiting()
         return self._take_over(self._standing.after(news), news)
 
     def _set_alarm(self) -> Sent:
-        """Wait a while if there is something to wait for."""
-        if self._alarm.is_set or not self._place.is_root:
+        """Wait for a while if there is something to wait for."""
+        if WAITED in self._alarms or not self._place.is_root:
             return []
         if self._leader is None or (
             self._is_complete and self._leader.needs_alarm(self._ballots.choices)
         ):
-            return [(CLOCK, self._alarm.set())]
+            return [self._alarms.set(self._settle_ms, WAITED)]
         return []
+
+    def _stop_waiting(self) -> None:
+        self._alarms.cancel(WAITED)
+        self._rang = False

@@ -1,28 +1,26 @@
-"""Which topics vote next, and when it is enough: K-Means over settled votes.
+"""Which topics vote next, when it is enough, and who decides that: K-Means over settled votes.
 
     leader       one topic a wave, in turn: every move lowers the cost
-    concurrent   a random share of the topics a wave: quicker, but moves of which each would lower
-                 the cost may raise it together
+    concurrent   a random share of the topics a wave: quicker, but moves that would each lower the
+                 cost may raise it together
 
 A wave is a set of topics whose votes settle on the same map; their outcomes are adopted together.
 Whether that paid shows with the next wave, which brings the cost of the map that it votes on. If
 the cost did not fall, the moves are taken back and a random half of them is tried instead; a single
 move always pays. So the cost falls until every topic has voted on the same map and none wanted to
-move, a local minimum, for as long as interests stay as they are. When much changes at once, or
-again and again, one topic after the other moves as the leader says.
+move: a local minimum, as long as interests stay as they are. When much changes at once, or again
+and again, topics move one after the other, as with a leader.
 
-The first map may be anything; with all topics in one channel the leader finds good ones, as the
-empty channels draw topics that go together, while from a random map where everybody receives every
-channel no single move pays.
+The first map may be any. With all topics in one channel the leader finds good maps, as the empty
+channels draw topics that go together; from a random map where everybody receives every channel no
+single move pays.
 
-A schedule knows only outcomes and costs. Nodes that send messages, memory and Spark all follow it.
-
-What the root of the tree decides: when votes have settled, and what is voted on next.
-
-The leader sees the votes as every node does, and follows the `Schedule`. Voting does not say when
-it is done; so choices count as settled when they have stayed for a while. If that was too early,
-the votes go on, and what is wrong then is seen at rest: when the choices stay away from the map for
-a while, topics are stirred again. Sums that come up with all reports are exact, and need no while.
+A `Schedule` knows only outcomes and costs: nodes that send messages, memory and Spark all follow
+it. The `Leader` follows it at the root of a tree, where it sees the votes as every node does.
+Voting does not say when it is done, so choices count as settled when they have stayed for a while.
+If that was too early, the votes go on, and it shows at rest: when the choices differ from the map
+for a while, these topics vote again. Sums that come up with all reports are exact, and need no
+while.
 """
 
 from __future__ import annotations
@@ -35,11 +33,11 @@ import numpy as np
 
 from caddis.arrays import Bools, Int32s
 from caddis.errors import TopicError
+from caddis.names import did_you_mean
 from caddis.topics.clustering.interests import checked_channels
-from caddis.topics.links import Wake
 
 GROWTH = 1.25
-"""So many more topics may move at once when all that were to move did and the cost fell."""
+"""This many times as many topics may move at once after all that were to move did and it paid."""
 
 Mode = Literal["leader", "concurrent"]
 Stage = Mode | Literal["rest"]
@@ -50,13 +48,15 @@ Stage = Mode | Literal["rest"]
 class Settings:
     """How boldly topics move.
 
-    share: the most topics that vote at once, of all, in concurrent mode.
-    improvement: it is enough when all topics had a turn and the cost fell by a smaller share than
-        this; with 0 only a local minimum is enough.
-    large_change: a larger share of topics that want to move is left to the leader. When everybody's
-        interest in a fifth of the topics changes, 10 to 60% want to move; in all, 35 to 95%.
-    patience: concurrent waves without rest before the leader takes over.
-    moves: the most topics that move at once in the beginning, of all; more or fewer as that pays.
+    share: the share of all topics that vote at once in concurrent mode.
+    improvement: the schedule rests when all topics had a turn and the cost fell by a smaller share
+        than this. With 0 it rests only at a local minimum.
+    large_change: if a larger share of the topics wants to move, the leader takes over. When
+        everybody's interest in a fifth of the topics changes, 10 to 60% want to move; when it
+        changes in all topics, 35 to 95%.
+    patience: how many concurrent waves there may be without rest before the leader takes over.
+    moves: the share of all topics that may move at once in the beginning; it grows and shrinks as
+        that pays.
     """
 
     share: float = 0.2
@@ -68,8 +68,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not (0 < self.share <= 1 and 0 < self.moves <= 1):
             raise TopicError(
-                f"topics vote and move at once by a share from 0 to 1, not {self.share} and "
-                f"{self.moves}"
+                f"the shares that vote and move at once are above 0 and at most 1,"
+                f" not {self.share} and {self.moves}"
             )
         if not 0 <= self.improvement < 1:
             raise TopicError(f"an improvement is a share of the cost, not {self.improvement}")
@@ -80,14 +80,14 @@ class Settings:
 
 
 class Wave(NamedTuple):
-    """These topics vote now; all others stay where they are."""
+    """The topics that vote now; all others stay where they are."""
 
     mode: Mode
     topics: Int32s
 
 
 class Trial(NamedTuple):
-    """Moves whose worth the next wave will show: the map before them and its cost."""
+    """Moves whose worth the next wave will show, and the map before them with its cost."""
 
     channels: Int32s
     cost: int
@@ -112,30 +112,30 @@ class Schedule:
         self, channels: Int32s, k: int, settings: Settings, rng: np.random.Generator
     ) -> None:
         self.channels: Int32s = checked_channels(channels, len(channels), k).copy()
-        """The map as it stands: what the present wave votes on."""
+        """The map that the present wave votes on."""
         self.waves = 0
-        """How many have settled in the present mode."""
+        """How many waves have settled in the present mode."""
         self._settings = settings
         self._rng = rng
         self._wave = Wave("leader", np.zeros(0, np.int32))
         self._size = self._moves = 1
-        """How many may vote, and how many may move, at once."""
+        """How many topics may vote, and how many may move, at once."""
         self._turn: Int32s = np.zeros(0, np.int32)
         """The topics that have yet to vote before all had a turn."""
         self._opens_turn = True
         self._turn_cost: int | None = None
         """What the map cost when the last turn began."""
         self._voted: Bools = np.zeros(len(channels), np.bool_)
-        """By topic: whether its vote on the map as it stands is known, and it stays."""
+        """Whether each topic has voted on the present map, and stays."""
         self._trial: Trial | None = None
 
     def begin(self, mode: Mode) -> Wave:
-        """Let all topics vote anew."""
+        """Let all topics vote again, from the beginning."""
         self._voted[:] = False
         return self._start(mode)
 
     def stir(self, moved: Int32s) -> Wave:
-        """At rest, these topics' votes no longer choose their channels: they vote first."""
+        """Leave rest, as these topics' votes no longer choose their channels; they vote first."""
         if len(moved) > self._settings.large_change * len(self.channels):
             return self.begin("leader")
         self._voted[:] = True
@@ -143,10 +143,10 @@ class Schedule:
         return self._start("concurrent")
 
     def settle(self, choices: Int32s, cost: int) -> Wave | None:
-        """The votes of a wave have settled; who votes next, or None at rest.
+        """Take in the settled votes of a wave; returns the next wave, or None at rest.
 
         choices: the channels that the wave's topics chose, in its order.
-        cost: that of `channels`, on which they voted, before the choices are adopted.
+        cost: the cost of the map on which they voted, before the choices are adopted.
         """
         self.waves += 1
         mode, topics = self._wave
@@ -187,7 +187,7 @@ class Schedule:
         return self._wave
 
     def _enough(self, cost: int) -> bool:
-        """Whether a turn has ended that brought too little."""
+        """Whether a turn has ended that lowered the cost by too little."""
         if not self._opens_turn:
             return False
         self._opens_turn = False
@@ -195,7 +195,7 @@ class Schedule:
         return before is not None and 0 <= before - cost < self._settings.improvement * before
 
     def _try(self, trial: Trial, most: int) -> None:
-        """Make some of the moves; the topics of the others are the next to vote."""
+        """Make some of the moves; the topics of the others vote next."""
         order = self._rng.permutation(len(trial.topics))
         some, rest = order[:most], order[most:]
         queued = self._turn[~np.isin(self._turn, trial.topics[rest])]
@@ -205,27 +205,28 @@ class Schedule:
         self.channels[self._trial.topics] = self._trial.choices
         self._voted[:] = False
         if len(some) == 1:
-            self._voted[self._trial.topics] = True  # its own channel does not matter to a vote
+            # A vote does not depend on the channel that its own topic is in.
+            self._voted[self._trial.topics] = True
 
     def _take_back(self, trial: Trial) -> None:
-        """Make half of the moves only; the votes on the map with all of them are void."""
+        """Make only half of the moves; the votes on the map with all of them are void."""
         self._turn = np.concatenate([self._wave.topics, self._turn])
         self._moves = len(trial.topics) // 2
         self._try(trial, self._moves)
 
 
 class Step(NamedTuple):
-    """What is to be announced: topics that vote at the schedule's map."""
+    """What the leader announces: topics that vote on the schedule's map."""
 
     stage: Stage
     topics: Int32s
 
 
 class SettledWave(NamedTuple):
-    """What a wave was.
+    """A wave that has settled.
 
-    topics: how many voted.
-    cost: what all nodes together paid at the map that they voted on.
+    topics: how many topics voted.
+    cost: what all nodes together paid with the map that they voted on.
     """
 
     mode: Mode
@@ -233,62 +234,31 @@ class SettledWave(NamedTuple):
     cost: int
 
 
-class Alarm:
-    """The one alarm that a leader may have set; an earlier one that rings late is not heard."""
-
-    def __init__(self, after_ms: float) -> None:
-        if not 0 <= after_ms < math.inf:
-            raise TopicError(f"a while is 0 ms or longer, not {after_ms:g}: see settle_ms")
-        self.is_set = False
-        self._after_ms = after_ms
-        self._token = 0
-        self._rang = False
-
-    def set(self) -> Wake:
-        """Begin to wait."""
-        self._token, self.is_set = self._token + 1, True
-        return Wake(self._after_ms, self._token)
-
-    def hear(self, wake: Wake) -> None:
-        """Some alarm rings."""
-        if self.is_set and wake.token == self._token:
-            self.is_set, self._rang = False, True
-
-    def cancel(self) -> None:
-        """Wait no longer."""
-        self.is_set = self._rang = False
-
-    def rang(self) -> bool:
-        """Whether it rang since this was last asked."""
-        rang, self._rang = self._rang, False
-        return rang
-
-
 class Leader:
-    """A schedule, driven by the votes that one node sees.
+    """Drives a schedule by the votes that one node sees.
 
-    exact: whether choices are settled once all have reported.
-    tolerant: whether votes that still want to move when the schedule rests are let be.
+    exact: whether choices are settled as soon as all nodes have reported.
+    tolerant: whether topics that still want to move when the schedule rests may stay.
     """
 
     def __init__(self, schedule: Schedule, *, exact: bool, tolerant: bool) -> None:
         self.schedule = schedule
         self.waves = 0
-        """How many have settled so far."""
+        """How many waves have settled so far."""
         self.series: list[SettledWave] = []
-        """Those since rest was last left."""
+        """The waves since rest was last left."""
         self._exact, self._tolerant = exact, tolerant
         self._wave: Wave | None = None
         self._seen: Int32s | None = None
-        """What the votes came to when the alarm was set."""
+        """The choices that mattered when the alarm was set."""
         self._enough = False
-        """Whether the schedule found this map good enough."""
+        """Whether the schedule rests on this map though topics may still want to move."""
         self._accepted: Int32s | None = None
-        """By topic: what its vote came to then, be it the topic's channel or not."""
+        """What each topic's vote came to at that rest, whether it is the topic's channel or not."""
 
     @property
     def at_rest(self) -> bool:
-        """Whether no wave is on; the votes may yet stir."""
+        """Whether no wave is being voted on; votes may still end the rest."""
         return self._wave is None
 
     def begin(self, mode: Mode) -> Step:
@@ -296,19 +266,19 @@ class Leader:
         return self._step(self.schedule.begin(mode))
 
     def rest(self) -> Step:
-        """Have all topics voted on at the map, to see whether they agree with it."""
+        """Let all topics vote on the map, to see whether they agree with it."""
         self._wave = None
         return Step("rest", np.arange(len(self.schedule.channels), dtype=np.int32))
 
     def needs_alarm(self, choices: Int32s) -> bool:
-        """Whether choices have to stay for a while from now on. Reports are complete."""
+        """Whether choices must now stay for a while; called once reports are complete."""
         self._seen = None if self._exact_now else self._concern(choices)
         return self._seen is not None
 
     def decide(self, choices: Int32s, cost: int, *, rang: bool) -> Step | None:
-        """What comes next, if all is settled. Reports are complete.
+        """The next step, if choices have settled; called once reports are complete.
 
-        rang: whether the while is over.
+        rang: whether the while is over for which choices have to stay.
         """
         concern = self._concern(choices)
         if concern is None or not (self._exact_now or rang):
@@ -322,7 +292,7 @@ class Leader:
         return self._exact and self._wave is not None
 
     def _concern(self, choices: Int32s) -> Int32s | None:
-        """The choices that must settle; None if none matter."""
+        """The choices that must settle; None if none matters."""
         if self._wave is not None:
             return choices[self._wave.topics]
         if self._enough and self._accepted is None:
@@ -333,7 +303,7 @@ class Leader:
         return self._seen is not None and np.array_equal(concern, self._seen)
 
     def _moved(self, choices: Int32s) -> Int32s:
-        """At rest: topics whose votes want to move, and did not when the rest began."""
+        """The topics whose votes want to move, and did not when the rest began."""
         moved = choices != self.schedule.channels
         if self._accepted is not None:
             moved &= choices != self._accepted
@@ -361,11 +331,15 @@ class Leader:
         return Step(wave.mode, wave.topics)
 
 
-def check_beginning(topics: int, k: float, start: str) -> None:
-    """Refuse what no leader could begin with."""
+def check_beginning(topics: int, k: float, start: str, settle_ms: float) -> None:
+    """Raise on what no leader could begin with."""
     if not topics:
         raise TopicError("there are no topics to cluster")
     if not isinstance(k, int | np.integer) or k < 1:
-        raise TopicError(f"topics share 1 channel or more, a whole number, not {k}")
-    if start not in get_args(Mode):
-        raise TopicError(f"unknown start {start!r}: it is one of {sorted(get_args(Mode))}")
+        raise TopicError(f"the number of channels is a whole number from 1 up, not {k}")
+    modes = get_args(Mode)
+    if start not in modes:
+        hint = did_you_mean(start, modes)
+        raise TopicError(f"a clustering starts by {' or '.join(modes)}, not {start!r}{hint}")
+    if not 0 <= settle_ms < math.inf:
+        raise TopicError(f"choices settle within 0 ms or more, not {settle_ms:g}: see settle_ms")

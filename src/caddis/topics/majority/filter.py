@@ -253,28 +253,28 @@ class MajorityCascade(Attentive):
 
     def neighbour_joined(self, link: Link, *, up: bool = False) -> Sent:
         """Vote with a neighbour from now on, at every level."""
-        said: Sent = []
+        sent: Sent = []
         for level, one in enumerate(self.filters):
-            said += _labelled(level, one.neighbour_joined(link, up=up))
-        return said
+            sent += _labelled(level, one.neighbour_joined(link, up=up))
+        return sent
 
     def neighbour_left(self, link: Link) -> Sent:
         """Vote without a neighbour; what it had brought may change what passes a level."""
-        said: Sent = []
+        sent: Sent = []
         for level, one in enumerate(self.filters):
-            said += _labelled(level, one.neighbour_left(link))
-        return said + self._pass_on()
+            sent += _labelled(level, one.neighbour_left(link))
+        return sent + self._pass_on()
 
     def handle_all(self, heard: Sequence[tuple[Link, LevelSigns]]) -> Sent:
         """Take in what neighbours said at one time about bits of some levels, then answer."""
         for link, message in heard:
             self._check_level(link, message.level)
-        said: Sent = []
+        sent: Sent = []
         for level, one in enumerate(self.filters):
             of_level = [(link, message.signs) for link, message in heard if message.level == level]
             if of_level:
-                said += _labelled(level, one.handle_all(of_level))
-        return said + self._pass_on()
+                sent += _labelled(level, one.handle_all(of_level))
+        return sent + self._pass_on()
 
     def _check_level(self, link: Link, level: int) -> None:
         if not 0 <= level < len(self.filters):
@@ -285,18 +285,18 @@ class MajorityCascade(Attentive):
 
     def _pass_on(self) -> Sent:
         """Give each filter what the one before it lets through."""
-        said: Sent = []
+        sent: Sent = []
         if self._places is None:
-            return said
+            return sent
         alive: Bools = np.ones(len(self._places[0]), np.bool_)
         for level, (one, places) in enumerate(zip(self.filters, self._places, strict=True)):
-            said += _labelled(level, one.set_places(places[alive]))
+            sent += _labelled(level, one.set_places(places[alive]))
             alive &= one.output.ones[places].all(axis=1)
-        return said
+        return sent
 
 
-def _labelled(level: int, said: Sent) -> Sent:
-    return [(link, LevelSigns(level, signs)) for link, signs in said]
+def _labelled(level: int, sent: Sent) -> Sent:
+    return [(link, LevelSigns(level, signs)) for link, signs in sent]
 
 
 def _level_key(key: bytes, level: int) -> bytes:

@@ -91,7 +91,7 @@ class SignVoter(LocalVotes):
 
     def _judge(self, rows: Int32s) -> Bools:
         links = self._links
-        return speak_signs(rows, self._own, links.received, links.sent, links.told, self._signs)
+        return speak_signs(rows, self._own, links.received, links.sent, links.used, self._signs)
 
     def _message(self, votes: Int32s, numbers: Int64s) -> Signs:
         return Signs(votes, numbers, len(self._own))

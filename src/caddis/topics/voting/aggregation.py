@@ -114,7 +114,7 @@ class Aggregator(Poll):
         self._below: dict[Link, _End] = {}
         self._own = np.zeros((votes, choices), np.int64)
         self._open = np.zeros(votes, np.bool_)
-        """By vote: whether this node has given its own costs."""
+        """Whether this node has given its own costs, for each vote."""
         self._choices = np.zeros(votes, np.int32)
 
     @property

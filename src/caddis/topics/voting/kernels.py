@@ -3,7 +3,7 @@
     own       [vote, ...]         what the node says for itself
     received  [link, vote, ...]   the last that each neighbour sent
     sent      [link, vote, ...]   the last that was sent to each neighbour
-    told      [link, vote]        whether anything was sent at all
+    used      [link, vote]        whether anything was sent at all
 
 The last dimension is the choice in multiple-choice votes (Algorithm 1 of "Local Building Blocks for
 a Scalable Pub/Sub Infrastructure"); votes on the sign of a sum have none. What a neighbour surely
@@ -70,7 +70,7 @@ def speak(
     own: Int64s,
     received: Int64s,
     sent: Int64s,
-    told: Bools,
+    used: Bools,
     choices: Int32s,
 ) -> Bools:
     """Judge some votes anew; by link and row, what has to be sent, which `sent` then holds."""
@@ -88,10 +88,10 @@ def speak(
             one, other = sent[link, vote], received[link, vote]
             # The flag: to have sent zeros is not to have sent nothing. Without it, nodes whose
             # costs are all zero would send for ever.
-            if told[link, vote] and not must_send(total, best, one, other):
+            if used[link, vote] and not must_send(total, best, one, other):
                 continue
             take_rest(total, other, one)
-            told[link, vote] = due[link, place] = True
+            used[link, vote] = due[link, place] = True
     return due
 
 
@@ -109,7 +109,7 @@ def must_tell(total: int, sent: int, received: int) -> bool:
 
 @njit(cache=True)
 def speak_signs(
-    rows: Int32s, own: Int64s, received: Int64s, sent: Int64s, told: Bools, signs: Bools
+    rows: Int32s, own: Int64s, received: Int64s, sent: Int64s, used: Bools, signs: Bools
 ) -> Bools:
     """Judge some votes on signs anew; the result is that of `speak`."""
     links = len(received)
@@ -122,8 +122,8 @@ def speak_signs(
         signs[vote] = total >= 0
         for link in range(links):
             heard = received[link, vote]
-            if told[link, vote] and not must_tell(total, sent[link, vote], heard):
+            if used[link, vote] and not must_tell(total, sent[link, vote], heard):
                 continue
             sent[link, vote] = total - heard
-            told[link, vote] = due[link, place] = True
+            used[link, vote] = due[link, place] = True
     return due

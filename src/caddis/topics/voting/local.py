@@ -55,13 +55,13 @@ class ByLink:
 
     received  [link, vote, ...]   the last numbers that each neighbour sent
     sent      [link, vote, ...]   the last numbers that were sent to each neighbour
-    told      [link, vote]        whether anything was sent at all
+    used      [link, vote]        whether anything was sent at all
 
     A link that goes down takes its row along, and those behind it move up: kernels see all rows.
 
-    >>> told = ByLink(5, 3)
-    >>> told.join("west")
-    >>> told.received.shape, told.told.shape, told.row("west")
+    >>> by_link = ByLink(5, 3)
+    >>> by_link.join("west")
+    >>> by_link.received.shape, by_link.used.shape, by_link.row("west")
     ((1, 5, 3), (1, 5), 0)
     """
 
@@ -69,7 +69,7 @@ class ByLink:
         self._rows: dict[Link, int] = {}
         self.received = np.zeros((0, votes, *numbers), np.int64)
         self.sent = np.zeros((0, votes, *numbers), np.int64)
-        self.told = np.zeros((0, votes), np.bool_)
+        self.used = np.zeros((0, votes), np.bool_)
 
     def join(self, link: Link) -> None:
         """Add a row for a link that came up; nothing went through it yet."""
@@ -78,7 +78,7 @@ class ByLink:
         self._rows[link] = len(self._rows)
         self.received = _with_one_more(self.received)
         self.sent = _with_one_more(self.sent)
-        self.told = _with_one_more(self.told)
+        self.used = _with_one_more(self.used)
 
     def leave(self, link: Link) -> None:
         """Drop the row of a link that went down, with all that went through it."""
@@ -87,7 +87,7 @@ class ByLink:
         self._rows = {name: row - (row > gone) for name, row in self._rows.items()}
         self.received = np.delete(self.received, gone, axis=0)
         self.sent = np.delete(self.sent, gone, axis=0)
-        self.told = np.delete(self.told, gone, axis=0)
+        self.used = np.delete(self.used, gone, axis=0)
 
     def row(self, link: Link) -> int:
         """The row of a link that is up."""
@@ -113,7 +113,7 @@ class LocalVotes(Attentive):
         self._links = ByLink(votes, *numbers)
         self._own = np.zeros((votes, *numbers), np.int64)
         self._open = np.zeros(votes, np.bool_)
-        """By vote: whether this node has given its own input."""
+        """Whether this node has given its own input, for each vote."""
 
     @abstractmethod
     def _judge(self, rows: Int32s) -> Bools:
@@ -142,8 +142,8 @@ class LocalVotes(Attentive):
         if not heard:
             return []
         # All are checked before any is taken in, so that a refused message changes nothing.
-        told = [(self._links.row(link), self._numbers(link, message)) for link, message in heard]
-        for (row, numbers), (_, message) in zip(told, heard, strict=True):
+        taken = [(self._links.row(link), self._numbers(link, message)) for link, message in heard]
+        for (row, numbers), (_, message) in zip(taken, heard, strict=True):
             self._links.received[row, message.votes] = numbers
         votes = np.concatenate([message.votes for _, message in heard])
         return self._speak(votes if len(heard) == 1 else np.unique(votes))

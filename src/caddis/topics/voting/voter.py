@@ -62,7 +62,7 @@ class Voter(LocalVotes, Poll):
 
     @property
     def choices(self) -> Int32s:
-        """By vote: what this node takes for the best choice now."""
+        """What this node takes for the best choice of each vote now."""
         return self._choices.copy()
 
     def set_input(self, costs: Costs, votes: Int32s | None = None) -> Sent:
@@ -72,7 +72,7 @@ class Voter(LocalVotes, Poll):
 
     def _judge(self, rows: Int32s) -> Bools:
         links = self._links
-        return speak(rows, self._own, links.received, links.sent, links.told, self._choices)
+        return speak(rows, self._own, links.received, links.sent, links.used, self._choices)
 
     def _message(self, votes: Int32s, numbers: Int64s) -> Votes:
         return Votes(votes, numbers)
