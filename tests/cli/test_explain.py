@@ -44,7 +44,7 @@ def test_it_shows_wrong_subscriptions_with_the_place(caddis, market):
     (market / "wrong.csv").write_text(f"subscription_id,where\n{wrong}\n")
     said = caddis("explain", "wrong.csv", "--schema", SCHEMA, "--limit", "2")
     assert said.exit_code == 0
-    assert "Cannot be used: 3 subscriptions" in said.stdout
+    assert "Invalid: 3 subscriptions" in said.stdout
     assert "did you mean 'city'?\n  cty = 'Cork'\n  ^^^\n" in said.stdout
     assert "... and 1 more" in said.stdout
 

@@ -63,8 +63,8 @@ def test_it_tells_what_models_cost_and_who_was_passed_over(caddis, square):
     said = " ".join(caddis(*CALL, "--models", "models.py").stdout.split())
     assert re.search(r"long\(title\) [\d.e-]+ 1 2 0 ", said)
     assert "asks(title) marks(title) 1 2" in said
-    assert "asks: marks(title) says that for 1.0 ms, as declared, and marks_too(title)" in said
-    assert "times the least. 1 event left out: a model could not answer." in said
+    assert "asks: marks(title) answers for 1.0 ms, as declared, and marks_too(title)" in said
+    assert "times the least. 1 event left out: a model gave no answer." in said
 
 
 def test_a_machine_is_told_the_same(caddis, square):

@@ -1,4 +1,4 @@
-"""`caddis explain`: how subscriptions are indexed, which ones are slow, and which models run."""
+"""The options of `caddis explain`, and what it shows of the index."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from caddis.cli.shell import (
     Timezone,
     checked_timezone,
     count,
+    fills,
     load_models,
     run,
     show_titled,
@@ -33,10 +34,10 @@ from caddis.files import FileFormat, existing, format_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from caddis.cli.explain.models import ModelsExplained
+    from caddis.cli.explain.models import SampleSummary
     from caddis.matching import Explanation
+    from caddis.models import Model
 
-NAME = "explain"
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -50,195 +51,185 @@ EXAMPLES = """
 """
 app = typer.Typer()
 
-Subscriptions = Annotated[
-    Path,
-    typer.Argument(
-        metavar="SUBSCRIPTIONS",
-        help="A file with the columns subscription_id and where, or a subscription store.",
-        show_default=False,
-    ),
-]
-Events = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PATH",
-        help="Events to take the columns from, if there is no --schema; and, if there are models, "
-        "some to decide.",
-    ),
-]
-Sample = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="With --models: how many events to decide, the first ones of --events.",
-        rich_help_panel="Models",
-    ),
-]
-Limit = Annotated[int, typer.Option(min=0, metavar="N", help="How many to list of each kind.")]
-
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """An explanation, to be shown."""
+class ExplainOptions:
+    """Which subscriptions to explain, and for which events."""
 
-    explanation: Explanation
-    limit: int
-    models: ModelsExplained | None
-
-    def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
-        found = self.explanation
-        return {
-            "subscriptions": found.subscriptions,
-            "clauses": found.clauses,
-            "bytes": found.nbytes,
-            "access": [asdict(one) for one in found.access],
-            "shared": [asdict(one) for one in found.shared],
-            "scanned_count": found.scanned_count,
-            "scanned": [asdict(one) for one in found.scanned],
-            "invalid_count": len(found.invalid),
-            "invalid": [
-                {
-                    "subscription_id": error.subscription_id,
-                    "error": with_models_hint(str(error)),
-                }
-                for error in found.invalid[: self.limit]
-            ],
-            **({} if self.models is None else self.models.as_json()),
-        }
-
-    def show(self, console: Console) -> None:
-        """Tables, as far as they have something to say."""
-        found = self.explanation
-        console.print(
-            f"{count(found.subscriptions, 'subscription')}, {count(found.clauses, 'clause')}, "
-            f"an index of {found.nbytes / 1e6:,.2f} MB"
-        )
-        _show_access(found, console)
-        _show_shared(found, console)
-        _show_scanned(found, console)
-        _show_invalid(found, self.limit, console)
-        if self.models is not None:
-            self.models.show(console, self.limit)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The options as they were given."""
-
-    subscriptions: Path
-    events: Path | None
-    format: FileFormat | None
-    schema: str | None
-    event_key: str
-    timezone: str
-    limit: int
-    models: tuple[str, ...]
-    policy: str | None
-    sample: int
+    subscriptions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SUBSCRIPTIONS",
+            help="A file with the columns subscription_id and where, or a subscription store.",
+            show_default=False,
+        ),
+    ]
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Events whose columns to use, if there is no --schema. With --models, the first "
+            "of them are decided.",
+        ),
+    ] = None
+    format: EventsFormat = None
+    schema: Schema = None
+    event_key: EventKey = "event_id"
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How many entries to show in each list.")
+    ] = 10
+    timezone: Timezone = "UTC"
+    as_json: AsJson = False
+    models: Models = None
+    policy: Policy = None
+    sample: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="With --models: how many of the events to decide.",
+            rich_help_panel="Models",
+        ),
+    ] = 20
 
     def events_format(self, events: Path) -> FileFormat:
-        """As told, or as the files' names tell."""
+        """The format that was given, or that the files' names tell."""
         return self.format or format_of(existing(events, EventError), EventError)
 
 
-@app.command(name=NAME, epilog=EXAMPLES)
-def command(
-    subscriptions: Subscriptions,
-    events: Events = None,
-    format_: EventsFormat = None,
-    schema: Schema = None,
-    event_key: EventKey = "event_id",
-    limit: Limit = 10,
-    timezone: Timezone = "UTC",
-    as_json: AsJson = False,
-    models: Models = None,
-    policy: Policy = None,
-    sample: Sample = 20,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class ExplainSummary:
+    """How the subscriptions are indexed, and how a sample of events was decided, if one was."""
+
+    explanation: Explanation
+    limit: int
+    sample: SampleSummary | None
+
+    def as_json(self) -> dict[str, object]:
+        """The same for a machine."""
+        explanation = self.explanation
+        return {
+            "subscriptions": explanation.subscriptions,
+            "clauses": explanation.clauses,
+            "bytes": explanation.nbytes,
+            "access": [asdict(one) for one in explanation.access],
+            "shared": [asdict(one) for one in explanation.shared],
+            "scanned_count": explanation.scanned_count,
+            "scanned": [asdict(one) for one in explanation.scanned],
+            "invalid_count": len(explanation.invalid),
+            "invalid": [
+                {"subscription_id": error.subscription_id, "error": with_models_hint(str(error))}
+                for error in explanation.invalid[: self.limit]
+            ],
+            **({} if self.sample is None else self.sample.as_json()),
+        }
+
+    def show(self, console: Console) -> None:
+        """Print a table for each thing of which there is something to show."""
+        explanation = self.explanation
+        console.print(
+            f"{count(explanation.subscriptions, 'subscription')}, "
+            f"{count(explanation.clauses, 'clause')}, "
+            f"an index of {explanation.nbytes / 1e6:,.2f} MB"
+        )
+        _show_access(explanation, console)
+        _show_shared(explanation, console)
+        _show_scanned(explanation, console)
+        _show_invalid(explanation, self.limit, console)
+        if self.sample is not None:
+            self.sample.show(console, self.limit)
+
+
+@app.command(name="explain", epilog=EXAMPLES)
+@fills(ExplainOptions)
+def command(options: ExplainOptions) -> None:
     """Show how subscriptions are indexed, and which models events run.
 
-    Each clause is filed under one access token, its rarest, and is looked at
-    only for events that carry it. Shown are the kinds of tokens, the tokens
-    that most clauses share, the subscriptions that have none and are tried on
-    every event, and those that cannot be used. Spark is not started.
+    The index keeps each clause under one access token, its rarest, and looks
+    at the clause only for events that carry that token. You see the kinds of
+    tokens, the tokens that most clauses share, the subscriptions that have no
+    token and are tried on every event, and those that are invalid. Spark is
+    not started.
 
-    With --models and --events some events are decided, and it is shown which
-    models each ran and what they said, what that cost, and how far it is from
-    the least that had to be paid.
+    With --models and --events some events are decided. You see which models
+    each event ran and what they answered, what that cost, and how far it is
+    from the least that had to be paid.
     """
-    question = Question(
-        subscriptions=subscriptions,
-        events=events,
-        format=format_,
-        schema=schema,
-        event_key=event_key,
-        timezone=timezone,
-        limit=limit,
-        models=tuple(models or ()),
-        policy=policy,
-        sample=sample,
-    )
-    run(lambda job: _explained(question, job), as_json=as_json)
+    run(lambda job: explain(options, job), as_json=options.as_json)
 
 
-def _explained(question: Question, job: Job) -> Explained:
-    from caddis.matching import explain
+@dataclass(frozen=True, slots=True)
+class ExplainInputs:
+    """What the options name, read."""
+
+    subscriptions: pa.Table
+    columns: pa.Schema
+    timezone: str
+    models: list[Model]
+
+
+def explain(options: ExplainOptions, job: Job) -> ExplainSummary:
+    """Index the subscriptions and, if there are models and events, decide some of these."""
+    from caddis import matching
     from caddis.models import Catalogue
 
-    models = load_models(question.models)
-    table, columns, timezone = _inputs(question)
-    found = explain(
-        table,
-        columns,
-        timezone=timezone,
-        limit=question.limit,
-        concepts=Catalogue(models).vocabulary,
+    inputs = _read_inputs(options)
+    explanation = matching.explain(
+        inputs.subscriptions,
+        inputs.columns,
+        timezone=inputs.timezone,
+        limit=options.limit,
+        concepts=Catalogue(inputs.models).vocabulary,
     )
-    if question.events is None or not models:
-        return Explained(found, question.limit, None)
-    from caddis.cli.explain.models import explain_sample
-    from caddis.files import first_events
-
-    format_ = question.events_format(question.events)
-    events = first_events(question.events, format_, columns, timezone, question.sample)
-    keys = _keys(events, question.event_key)
-    with job.screen.step(f"Deciding {count(len(events), 'event')} with models") as step:
-        step.done = f"{count(len(events), 'event')} decided with models"
-        sample = explain_sample(table, events, keys, models, question.policy, timezone)
-    return Explained(found, question.limit, sample)
+    sample = None
+    if options.events is not None and inputs.models:
+        sample = _explain_sample(options, options.events, inputs, job)
+    return ExplainSummary(explanation, options.limit, sample)
 
 
-def _inputs(question: Question) -> tuple[pa.Table, pa.Schema, str]:
-    """The subscriptions, the events' columns and the time zone; a store knows all of them."""
+def _read_inputs(options: ExplainOptions) -> ExplainInputs:
+    """Read the models and the subscriptions; a store also knows the columns and the time zone."""
     from caddis.files import read_subscriptions
     from caddis.spark.store import open_store
 
-    store = open_store(question.subscriptions)
-    if store is not None and question.schema is None and question.events is None:
-        return store.subscriptions(), store.schema, store.timezone
-    checked_timezone(question.timezone)
-    if store is None:
-        return read_subscriptions(question.subscriptions), _schema(question), question.timezone
-    return store.subscriptions(), _schema(question), question.timezone
+    models = load_models(options.models or ())
+    store = open_store(options.subscriptions)
+    if store is not None and options.schema is None and options.events is None:
+        return ExplainInputs(store.subscriptions(), store.schema, store.timezone, models)
+    timezone = checked_timezone(options.timezone)
+    table = read_subscriptions(options.subscriptions) if store is None else store.subscriptions()
+    return ExplainInputs(table, _schema(options), timezone, models)
 
 
-def _schema(question: Question) -> pa.Schema:
+def _schema(options: ExplainOptions) -> pa.Schema:
     from caddis.files import EXAMPLE, parse_schema, schema_of
 
-    if question.schema is not None:
-        return parse_schema(question.schema, question.timezone)
-    if question.events is None:
+    if options.schema is not None:
+        return parse_schema(options.schema, options.timezone)
+    if options.events is None:
         raise EventError(
-            "which columns do the events have? Name a file of them with --events, or say "
+            "which columns do the events have? Name a file of them with --events, or write "
             f"--schema '{EXAMPLE}'"
         )
-    return schema_of(question.events, question.events_format(question.events), question.timezone)
+    return schema_of(options.events, options.events_format(options.events), options.timezone)
+
+
+def _explain_sample(
+    options: ExplainOptions, path: Path, inputs: ExplainInputs, job: Job
+) -> SampleSummary:
+    from caddis.cli.explain.models import explain_sample
+    from caddis.files import first_events
+
+    format_ = options.events_format(path)
+    events = first_events(path, format_, inputs.columns, inputs.timezone, options.sample)
+    keys = _keys(events, options.event_key)
+    with job.screen.step(f"Deciding {count(len(events), 'event')} with models") as step:
+        step.done = f"{count(len(events), 'event')} decided with models"
+        return explain_sample(inputs, events, keys, options.policy)
 
 
 def _keys(events: pa.RecordBatch, event_key: str) -> pa.Array:
-    """What to call the events: by their key, else by their number."""
+    """What to call the events: their keys, or their numbers if they have none."""
     import pyarrow as pa
 
     if event_key in events.schema.names:
@@ -246,38 +237,38 @@ def _keys(events: pa.RecordBatch, event_key: str) -> pa.Array:
     return pa.array(range(1, len(events) + 1))
 
 
-def _show_access(found: Explanation, console: Console) -> None:
+def _show_access(explanation: Explanation, console: Console) -> None:
     table = text_table("by", "clauses", "tokens", "most clauses on one token")
-    for use in found.access:
+    for use in explanation.access:
         table.add_row(use.kind, f"{use.clauses:,}", f"{use.tokens:,}", f"{use.most_shared:,}")
-    if found.access:
+    if explanation.access:
         show_titled("How clauses are found", table, console)
 
 
-def _show_shared(found: Explanation, console: Console) -> None:
+def _show_shared(explanation: Explanation, console: Console) -> None:
     table = text_table("column", "token", "clauses", texts=(0, 1))
-    for one in found.shared:
+    for one in explanation.shared:
         table.add_row(escape(one.column), escape(one.token), f"{one.clauses:,}")
-    if found.shared:
+    if explanation.shared:
         show_titled("The tokens that most clauses share", table, console)
 
 
-def _show_scanned(found: Explanation, console: Console) -> None:
-    if not found.scanned_count:
+def _show_scanned(explanation: Explanation, console: Console) -> None:
+    if not explanation.scanned_count:
         console.print("\nNo subscription is tried on every event.")
         return
     table = text_table("subscription", "where", "why", texts=(0, 1, 2))
-    for one in found.scanned:
+    for one in explanation.scanned:
         table.add_row(escape(str(one.subscription_id)), escape(one.where), escape(one.why))
-    many = count(found.scanned_count, "subscription")
-    show_titled(f"Tried on every event: {many} of {found.subscriptions:,}", table, console)
+    many = count(explanation.scanned_count, "subscription")
+    show_titled(f"Tried on every event: {many} of {explanation.subscriptions:,}", table, console)
 
 
-def _show_invalid(found: Explanation, limit: int, console: Console) -> None:
-    if not found.invalid:
+def _show_invalid(explanation: Explanation, limit: int, console: Console) -> None:
+    if not explanation.invalid:
         return
-    console.print(f"\n[bold]Cannot be used: {count(len(found.invalid), 'subscription')}[/bold]")
-    for error in found.invalid[:limit]:
+    console.print(f"\n[bold]Invalid: {count(len(explanation.invalid), 'subscription')}[/bold]")
+    for error in explanation.invalid[:limit]:
         console.print(escape(with_models_hint(str(error))), soft_wrap=True)
-    if len(found.invalid) > limit:
-        console.print(f"... and {len(found.invalid) - limit:,} more; --limit shows them")
+    if len(explanation.invalid) > limit:
+        console.print(f"... and {len(explanation.invalid) - limit:,} more; --limit shows them")

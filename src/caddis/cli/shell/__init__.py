@@ -27,6 +27,7 @@ from caddis.cli.shell.models import (
     ProblemList,
     hinting_at_models,
     load_models,
+    local_executor,
     milliseconds_a_run,
     with_models_hint,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "find_java",
     "hinting_at_models",
     "load_models",
+    "local_executor",
     "log_to_stderr",
     "milliseconds_a_run",
     "rate",

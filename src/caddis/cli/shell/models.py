@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,10 @@ from caddis.errors import CaddisError, InvalidSubscriptions, ModelError, Subscri
 from caddis.names import nearest
 
 if TYPE_CHECKING:
-    from caddis.models import Model
+    import pyarrow as pa
+
+    from caddis.models import Asker, Model
+    from caddis.ordering import Executor
     from caddis.spark import ModelUse, Report
 
 PROBLEMS = "_problems.jsonl"
@@ -43,6 +47,36 @@ def load_models(specs: Sequence[str]) -> list[Model]:
     """The models that the specs name, in their order, each of them once."""
     found = [model for spec in specs for model in _models_of(spec)]
     return list({id(model): model for model in found}.values())
+
+
+def local_executor(
+    subscriptions: pa.Table,
+    schema: pa.Schema,
+    models: Sequence[Model],
+    *,
+    policy: str | None = None,
+    timezone: str = "UTC",
+) -> tuple[Executor, Asker]:
+    """What decides a few events here as Spark's workers would, and the models' cached answers.
+
+    Subscriptions that are invalid for the schema are left out.
+    """
+    from caddis.matching import Matcher
+    from caddis.models import AnswerCache, Asker, Catalogue, Statistics
+    from caddis.ordering import Executor
+
+    catalogue = Catalogue(models)
+    catalogue.check(schema)
+    matcher = Matcher.compile(
+        subscriptions,
+        schema,
+        timezone=timezone,
+        on_invalid="report",
+        concepts=catalogue.vocabulary,
+    )
+    asker = Asker(cache=AnswerCache(), clock=time.perf_counter)
+    executor = Executor([matcher], catalogue, statistics=Statistics(), asker=asker, policy=policy)
+    return executor, asker
 
 
 def with_models_hint(problem: str) -> str:
