@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from caddis.cli.doctor import checks
+from caddis.cli.doctor import command as checks
 from caddis.cli.shell.machine import find_java, require_java
 from caddis.errors import EnvironmentProblem
 

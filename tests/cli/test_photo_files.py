@@ -8,7 +8,7 @@ import pyarrow.dataset as ds
 import pytest
 from PIL import Image
 
-from caddis.cli.demo.photo_files import make_frames, own_photos, wheel_photos, write_events
+from caddis.cli.demo.photos import make_frames, own_photos, wheel_photos, write_events
 from caddis.errors import CaddisError, EnvironmentProblem
 from caddis.lab.workloads.photo_stream import photo_events, shots
 

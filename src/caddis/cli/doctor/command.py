@@ -1,16 +1,183 @@
-"""`caddis doctor`: is everything here that Caddis needs, and if not, what to do."""
+"""What `caddis doctor` looks at: each check tells what it found, and what to do about it.
+
+`caddis doctor`: is everything here that Caddis needs, and if not, what to do.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from caddis.cli.shell import JAVA_ADVICE, OLDEST_JAVA, debugging, find_java
+from caddis.errors import CaddisError
 from dataclasses import asdict, dataclass
 from typing import Annotated
-
 import typer
 from rich.console import Console
 from rich.text import Text
-
-from caddis.cli.doctor.checks import Check, machine_checks, package_checks, spark_checks
 from caddis.cli.shell import AsJson, Job, Master, run
+
+if TYPE_CHECKING:
+    from caddis.cli.shell import Job
+
+
+GIB = 1 << 30
+PACKAGES = {
+    "pyspark": ((4, 3), (4, 4)),
+    "pyarrow": ((18,), None),
+    "pandas": ((2, 2), (3,)),
+    "numpy": ((2,), (3,)),
+    "numba": ((0, 61), (1,)),
+    "sqlglot": ((30,), (31,)),
+}
+"""The versions that Caddis works with: from, and below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    found: str
+    advice: str = ""
+
+
+def machine_checks() -> list[Check]:
+    """Python, Java, memory, the temporary folder and the environment."""
+    return [_python(), _java(), _memory(), _temporary_folder(), *_environment()]
+
+
+def package_checks() -> list[Check]:
+    """The packages' versions, as installed; none is imported."""
+    return [_package(name, *bounds) for name, bounds in PACKAGES.items()]
+
+
+def spark_checks(master: str, job: Job) -> list[Check]:
+    """Whether a session starts, and whether its workers run this Python."""
+    began = time.monotonic()
+    try:
+        from caddis.spark.base import local_session, spark_failures, worker_versions
+
+        with spark_failures():
+            session = job.resources.enter_context(local_session(master, quiet=not debugging()))
+            started = Check(
+                "Spark", "ok", f"{session.version} on {master}, {_since(began)} to start"
+            )
+            began = time.monotonic()
+            worker = worker_versions(session)
+    except (CaddisError, ImportError) as error:
+        return [Check("Spark", "fail", str(error), "CADDIS_DEBUG=1 shows what Spark says")]
+    return [started, _worker(worker, _since(began))]
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Check("Python", "ok", f"{version} at {sys.executable}")
+
+
+def _java() -> Check:
+    java = find_java()
+    if java is None:
+        home = os.environ.get("JAVA_HOME")
+        found = f"none at JAVA_HOME ({home})" if home else "none"
+        return Check("Java", "fail", found, JAVA_ADVICE)
+    found = f"{java.version} at {java.path}"
+    if java.major < OLDEST_JAVA:
+        return Check("Java", "fail", found, f"{JAVA_ADVICE}, and point JAVA_HOME at it")
+    return Check("Java", "ok", found)
+
+
+def _memory() -> Check:
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    free = _available() or pages
+    found = f"{free / GIB:.1f} GiB available of {pages / GIB:.1f} GiB"
+    if free < 2 * GIB:
+        return Check(
+            "memory", "warn", found, "Spark and its workers want 2 GiB; close other programs"
+        )
+    return Check("memory", "ok", found)
+
+
+def _available() -> int | None:
+    """Linux's own estimate; elsewhere unknown."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    kilobytes = [int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+    return kilobytes[0] << 10 if kilobytes else None
+
+
+def _temporary_folder() -> Check:
+    advice = "point TMPDIR at a folder with room; Spark and the compiled subscriptions use it"
+    try:
+        folder = tempfile.gettempdir()
+        with tempfile.NamedTemporaryFile(dir=folder) as probe:
+            probe.write(b"caddis")
+    except OSError as error:
+        return Check("temporary", "fail", str(error), advice)
+    free = shutil.disk_usage(folder).free
+    found = f"{folder}, {free / GIB:.1f} GiB free"
+    return (
+        Check("temporary", "warn", found, advice) if free < GIB else Check("temporary", "ok", found)
+    )
+
+
+def _environment() -> Iterator[Check]:
+    """Settings that lead Spark astray."""
+    home = os.environ.get("SPARK_HOME")
+    if home:
+        advice = "unset it, or make sure that it is Spark 4.3: this one is started in place of ours"
+        yield Check("SPARK_HOME", "warn", home, advice)
+    remote = os.environ.get("SPARK_REMOTE")
+    if remote:
+        yield Check(
+            "SPARK_REMOTE", "warn", remote, "unset it: the commands start a session of their own"
+        )
+
+
+def _package(name: str, low: tuple[int, ...], below: tuple[int, ...] | None) -> Check:
+    wanted = f"{name}>={_dotted(low)}" + (f",<{_dotted(below)}" if below else "")
+    advice = f"{sys.executable} -m pip install '{wanted}'"
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Check(name, "fail", "not installed", advice)
+    numbers = tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
+    fits = numbers >= low and (below is None or numbers < below)
+    return (
+        Check(name, "ok", version)
+        if fits
+        else Check(name, "fail", f"{version}, wanted {wanted}", advice)
+    )
+
+
+def _worker(worker: dict[str, str], took: str) -> Check:
+    found = f"a job ran in Python {worker['python']} at {worker['executable']}, {took}"
+    here = {name: metadata.version(name) for name in ("pyarrow", "pandas", "numba")}
+    here["python"] = ".".join(map(str, sys.version_info[:3]))
+    others = [f"{name} {worker[name]}" for name, version in here.items() if worker[name] != version]
+    if others:
+        advice = "install the same versions for the Python that the workers run"
+        return Check("workers", "warn", f"{found}, but with {', '.join(others)}", advice)
+    return Check("workers", "ok", found)
+
+
+def _dotted(numbers: tuple[int, ...]) -> str:
+    return ".".join(map(str, numbers))
+
+
+def _since(began: float) -> str:
+    return f"{time.monotonic() - began:.1f} s"
+
 
 NAME = "doctor"
 EXAMPLES = """
