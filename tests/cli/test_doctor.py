@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from caddis.cli.doctor import command as checks
+from caddis.cli.doctor.command import PACKAGES
 from caddis.cli.shell.machine import find_java, require_java
 from caddis.errors import EnvironmentProblem
 
@@ -66,13 +66,13 @@ def test_a_path_without_java_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_package_of_a_wrong_version_fails_with_the_right_one(caddis, monkeypatch):
-    monkeypatch.setitem(checks.PACKAGES, "rich", ((1,), (2,)))
-    monkeypatch.setitem(checks.PACKAGES, "no-such-package", ((1,), None))
+    monkeypatch.setitem(PACKAGES, "rich", ((1,), (2,)))
+    monkeypatch.setitem(PACKAGES, "no-such-package", ((1,), None))
     said = caddis("doctor", "--no-spark")
     assert said.exit_code == 1
     assert "wanted rich>=1,<2" in said.stdout
     assert "-m pip install 'no-such-package>=1'" in said.stdout
-    assert "2 of these must be mended" in said.stdout
+    assert "2 of these must be fixed" in said.stdout
 
 
 def test_a_spark_of_another_kind_is_pointed_out(caddis, monkeypatch):

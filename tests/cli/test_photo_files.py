@@ -43,9 +43,9 @@ def test_a_file_is_made_for_every_shot_and_one_that_is_no_picture_is_passed_on(t
     Image.new("RGB", (640, 480), "teal").save(tmp_path / "a.jpg")
     (tmp_path / "b.jpg").write_bytes(b"no picture")
     taken = shots(20, [1, 1], seed=2)
-    told: list[int] = []
-    paths = make_frames(own_photos(tmp_path), taken, tmp_path / "frames", told.append)
-    assert told[-1] == len(paths) == 20
+    made: list[int] = []
+    paths = make_frames(own_photos(tmp_path), taken, tmp_path / "frames", made.append)
+    assert made[-1] == len(paths) == 20
     for shot, path in zip(taken, paths, strict=True):
         assert (Path(path).read_bytes() == b"no picture") == (shot.photo == 1)
 

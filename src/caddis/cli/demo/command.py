@@ -1,19 +1,15 @@
-"""`caddis demo`: what Caddis is for, on data that it makes itself."""
+"""The options of `caddis demo`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import AsJson, Job, Master, run
+from caddis.cli.shell import AsJson, Job, Master, Result, fills, run
 
-if TYPE_CHECKING:
-    from caddis.cli.demo.marketplace import Marketplace
-    from caddis.cli.demo.photos import PhotoStream
-
-NAME = "demo"
 EXAMPLES = """
 [bold]Examples[/bold]
 
@@ -25,99 +21,130 @@ EXAMPLES = """
 
   caddis demo photos --photos ~/Pictures --frames 500 --out sheet.html
 """
-app = typer.Typer()
-OFFERS, WISHES, FRAMES, WATCHES = 100_000, 100_000, 2_000, 300
+OFFERS, FRAMES = 100_000, 2_000
+SUBSCRIPTIONS = {"marketplace": 100_000, "photos": 300}
 SHEET = Path("contact-sheet.html")
-
-Which = Annotated[
-    Literal["marketplace", "photos"],
-    typer.Argument(
-        metavar="[marketplace|photos]",
-        help="A marketplace's offers, or a stream of pictures that networks look at.",
-    ),
-]
-Subscriptions = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help=f"How many people wait. \\[default: {WISHES:,}; photos: {WATCHES}]",
-        show_default=False,
-    ),
-]
-Events = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help=f"How many offers come. \\[default: {OFFERS:,}]",
-        show_default=False,
-        rich_help_panel="Marketplace",
-    ),
-]
-Frames = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help=f"How many frames cameras take. \\[default: {FRAMES:,}]",
-        show_default=False,
-        rich_help_panel="Photos",
-    ),
-]
-Photos = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="Your own photos to make frames of; otherwise some that ship in packages.",
-        show_default=False,
-        rich_help_panel="Photos",
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help=f"The contact sheet: who got which photos, and why. \\[default: {SHEET}]",
-        show_default=False,
-        rich_help_panel="Photos",
-    ),
-]
+app = typer.Typer()
 
 
-@app.command(name=NAME, epilog=EXAMPLES)
-def command(
-    which: Which = "marketplace",
-    subscriptions: Subscriptions = None,
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """Which demo to run, and how large it is; None stands for that demo's default."""
+
+    which: Annotated[
+        Literal["marketplace", "photos"],
+        typer.Argument(
+            metavar="[marketplace|photos]",
+            help="A marketplace's offers, or a stream of pictures that networks look at.",
+        ),
+    ] = "marketplace"
+    subscriptions: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="How many subscriptions there are. \\[default: "
+            f"{SUBSCRIPTIONS['marketplace']:,}; photos: {SUBSCRIPTIONS['photos']}]",
+            show_default=False,
+        ),
+    ] = None
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Another seed, other events and wishes.")
-    ] = 1,
-    events: Events = None,
-    frames: Frames = None,
-    photos: Photos = None,
-    out: Out = None,
-    master: Master = "local[*]",
-    as_json: AsJson = False,
-) -> None:
-    """Show the main thing on data that is made here.
+        int, typer.Option(min=0, metavar="N", help="Another seed makes other data.")
+    ] = 1
+    events: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help=f"How many offers there are. \\[default: {OFFERS:,}]",
+            show_default=False,
+            rich_help_panel="Marketplace",
+        ),
+    ] = None
+    frames: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help=f"How many frames the cameras take. \\[default: {FRAMES:,}]",
+            show_default=False,
+            rich_help_panel="Photos",
+        ),
+    ] = None
+    photos: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Your own photos to make frames from. By default the demo takes photos that "
+            "ship in Python packages.",
+            show_default=False,
+            rich_help_panel="Photos",
+        ),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where to write the contact sheet, which shows who got which photos, and why. "
+            f"\\[default: {SHEET}]",
+            show_default=False,
+            rich_help_panel="Photos",
+        ),
+    ] = None
+    master: Master = "local[*]"
+    as_json: AsJson = False
+
+    @property
+    def subscription_count(self) -> int:
+        """How many subscriptions to make."""
+        return self.subscriptions or SUBSCRIPTIONS[self.which]
+
+    @property
+    def offer_count(self) -> int:
+        """How many offers to make."""
+        return self.events or OFFERS
+
+    @property
+    def frame_count(self) -> int:
+        """How many frames to make."""
+        return self.frames or FRAMES
+
+    @property
+    def sheet(self) -> Path:
+        """Where the contact sheet goes."""
+        return self.out or SHEET
+
+
+@app.command(name="demo", epilog=EXAMPLES)
+@fills(DemoOptions)
+def command(options: DemoOptions) -> None:
+    """Show what Caddis does, on data that the demo makes itself.
 
     [bold]marketplace[/bold]: offers with city, price, category, tags and time, and
     100,000 people who wait for some of them. Spark matches them on this
-    machine, twice: the second time everything is warm, and its rate is told.
+    machine twice. The second time everything is warm, and its rate is shown.
 
     [bold]photos[/bold]: a stream of frames from cameras, and people who wait for cats,
-    flowers or motorcycles in some of them. Three networks tell what is in a
+    flowers or motorcycles in some of them. Three networks say what is in a
     frame; each runs only where its answer matters. A contact sheet shows who
     got which frames, and why.
     """
-    if which == "photos":
-        _refuse(which, events=events)
-        _show_photos(
-            frames or FRAMES, subscriptions or WATCHES, seed, photos, out or SHEET, master, as_json
+    if options.which == "photos":
+        _refuse(options.which, events=options.events)
+        introduction = (
+            f"A picture stream: {options.frame_count:,} frames against "
+            f"{options.subscription_count:,} standing subscriptions, and a dozen more that are "
+            "shown.\n"
         )
     else:
-        _refuse(which, frames=frames, photos=photos, out=out)
-        _show_marketplace(subscriptions or WISHES, events or OFFERS, seed, master, as_json)
+        _refuse(options.which, frames=options.frames, photos=options.photos, out=options.out)
+        introduction = (
+            f"A marketplace: {options.offer_count:,} offers against "
+            f"{options.subscription_count:,} standing subscriptions.\n"
+        )
+    if not options.as_json:
+        typer.echo(introduction)
+    run(lambda job: _demo(options, job), as_json=options.as_json)
 
 
 def _refuse(which: str, **others: object) -> None:
@@ -127,39 +154,8 @@ def _refuse(which: str, **others: object) -> None:
             raise typer.BadParameter(f"it is not for {which}", param_hint=f"--{name}")
 
 
-def _show_marketplace(
-    subscriptions: int, events: int, seed: int, master: str, as_json: bool
-) -> None:
-    def work(job: Job) -> Marketplace:
-        from caddis.cli.demo.marketplace import match_marketplace
+def _demo(options: DemoOptions, job: Job) -> Result:
+    from caddis.cli.demo.marketplace import match_marketplace
+    from caddis.cli.demo.photos import match_photos
 
-        return match_marketplace(subscriptions, events, seed, master, job)
-
-    if not as_json:
-        typer.echo(
-            f"A marketplace: {events:,} offers against {subscriptions:,} standing subscriptions.\n"
-        )
-    run(work, as_json=as_json)
-
-
-def _show_photos(
-    frames: int,
-    subscriptions: int,
-    seed: int,
-    photos: Path | None,
-    out: Path,
-    master: str,
-    as_json: bool,
-) -> None:
-    def work(job: Job) -> PhotoStream:
-        from caddis.cli.demo.photos import PhotoOrder, match_photos
-
-        order = PhotoOrder(frames, subscriptions, seed, photos, out, master)
-        return match_photos(order, job)
-
-    if not as_json:
-        typer.echo(
-            f"A picture stream: {frames:,} frames against {subscriptions:,} standing "
-            "subscriptions, and a dozen more that are shown.\n"
-        )
-    run(work, as_json=as_json)
+    return (match_photos if options.which == "photos" else match_marketplace)(options, job)

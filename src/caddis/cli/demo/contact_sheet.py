@@ -1,35 +1,33 @@
 """The contact sheet: one HTML file that shows who got which photos, and why.
 
-It needs nothing but itself: the photos are inside, and it asks for no font, script or address.
-
-Why frames reached a subscription: the answers that made its WHERE clause true.
-
-Spark tells who got what; why is found out here once more, for the few frames that are shown.
+Spark says who got what; why is worked out here once more, for the few frames that are shown: the
+answers that made a subscription's WHERE clause true. The page needs nothing but itself: the photos
+are inside, and it asks for no font, script or address.
 """
 
 from __future__ import annotations
 
 import base64
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
-from caddis.cli.shell import count, milliseconds_a_run, short
-import time
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pyarrow as pa
 
+from caddis.cli.shell import count, local_executor, milliseconds_a_run, short
+from caddis.files import replace_file
+
 if TYPE_CHECKING:
-    from caddis.spark import ModelUse
     from caddis.models import Model
     from caddis.ordering import Answer
+    from caddis.spark import ModelUse
 
-
+SHOWN = 12
+"""Frames that are shown of one subscription."""
 THUMBNAIL = (200, 150)
 MODEL_HEADINGS = ("model", "runs", "saved", "", "from cache", "unreadable", "ms a run", "total s")
 
@@ -41,6 +39,7 @@ class Frame:
     jpeg: bytes
     caption: str
     answers: tuple[tuple[str, str], ...]
+    """Concepts, and "yes" or "no" for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +57,67 @@ class Sheet:
     """All that is shown."""
 
     facts: tuple[tuple[str, str], ...]
-    """What was counted, and how much of it."""
+    """Names of what was counted, and the numbers."""
     models: tuple[ModelUse, ...]
     sections: tuple[Section, ...]
 
 
 def write_sheet(path: Path, sheet: Sheet) -> None:
-    """Write the sheet to a file, which is replaced at once."""
+    """Write the sheet to a file, which it replaces as a whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(as_html(sheet), "utf-8")
-    unfinished.replace(path)
+    replace_file(path, as_html(sheet))
+
+
+def sections_of(
+    wheres: Mapping[str, str],
+    got: Mapping[str, Sequence[int]],
+    events: pa.Table,
+    models: Sequence[Model],
+) -> tuple[Section, ...]:
+    """A section for each subscription, with some of the frames that it got.
+
+    wheres: the WHERE clause of each subscription.
+    got: the frames of each subscription; frame i is row i of the events.
+    """
+    shown = {name: _spread(frames) for name, frames in got.items()}
+    frames = sorted({frame for some in shown.values() for frame in some})
+    why = _reasons(wheres, events.take(frames), models)
+    event_of = dict(zip(frames, events.take(frames).to_pylist(), strict=True))
+    place_of = {frame: place for place, frame in enumerate(frames)}
+    sections = []
+    for link, (name, where) in enumerate(wheres.items()):
+        some = [_frame(event_of[one], why[place_of[one], link]) for one in shown[name]]
+        sections.append(Section(name, where, len(got[name]), tuple(some)))
+    return tuple(sections)
+
+
+def _spread(frames: Sequence[int]) -> list[int]:
+    """As many frames as are shown, spread evenly from the first to the last."""
+    places = np.linspace(0, len(frames) - 1, min(SHOWN, len(frames))).round().astype(int)
+    return [frames[place] for place in places.tolist()]
+
+
+def _reasons(
+    wheres: Mapping[str, str], events: pa.Table, models: Sequence[Model]
+) -> dict[tuple[int, int], tuple[Answer, ...]]:
+    """The answers that mattered, by row of the events and number of the subscription."""
+    from caddis.ordering import reasons
+
+    table = pa.table({"subscription_id": list(wheres), "where": list(wheres.values())})
+    executor, _ = local_executor(table, events.schema, models)
+    answers = {}
+    for batch in events.combine_chunks().to_batches():
+        answers.update(reasons(executor, batch, executor.match(batch).known))
+    return answers
+
+
+def _frame(event: Mapping[str, Any], answers: tuple[Answer, ...]) -> Frame:
+    caption = f"{event['camera']}, {event['taken_at']:%H:%M}"
+    return Frame(
+        thumbnail(event["photo"]),
+        caption,
+        tuple((answer.concept, answer.said) for answer in answers),
+    )
 
 
 def thumbnail(path: str) -> bytes:
@@ -83,7 +132,7 @@ def thumbnail(path: str) -> bytes:
 
 
 def as_html(sheet: Sheet) -> str:
-    """The whole file."""
+    """The whole page."""
     facts = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(number)}</dd></div>"
         for name, number in sheet.facts
@@ -152,7 +201,7 @@ def _figure(frame: Frame) -> str:
     width, height = THUMBNAIL
     source = base64.b64encode(frame.jpeg).decode()
     answers = "".join(
-        f'<span class="{escape(said)}">{escape(concept)}</span>' for concept, said in frame.answers
+        f'<span class="{escape(word)}">{escape(concept)}</span>' for concept, word in frame.answers
     )
     return (
         f'<figure><img src="data:image/jpeg;base64,{source}" alt="{escape(frame.caption)}" '
@@ -204,59 +253,3 @@ figcaption span { display: inline-block; margin: 0 .2rem .25rem 0; padding: 0 .4
 .no { color: var(--no); background: var(--no-ground); }
 .no::after { content: " no"; }
 """
-
-
-SHOWN = 12
-
-
-def sections(
-    wheres: Mapping[str, str],
-    got: Mapping[str, Sequence[int]],
-    events: pa.Table,
-    models: Sequence[Model],
-) -> tuple[Section, ...]:
-    """A section a subscription, with some of the frames that it got.
-
-    got: by subscription, its frames; frame i is row i of the events.
-    """
-    shown = {name: _some(frames) for name, frames in got.items()}
-    frames = sorted({frame for some in shown.values() for frame in some})
-    why = _reasons(wheres, events.take(frames), models)
-    event_of = dict(zip(frames, events.take(frames).to_pylist(), strict=True))
-    place_of = {frame: place for place, frame in enumerate(frames)}
-    found = []
-    for link, (name, where) in enumerate(wheres.items()):
-        some = [_frame(event_of[one], why[place_of[one], link]) for one in shown[name]]
-        found.append(Section(name, where, len(got[name]), tuple(some)))
-    return tuple(found)
-
-
-def _some(frames: Sequence[int]) -> list[int]:
-    """At most as many as are shown, from beginning to end."""
-    places = np.linspace(0, len(frames) - 1, min(SHOWN, len(frames))).round().astype(int)
-    return [frames[place] for place in places.tolist()]
-
-
-def _reasons(
-    wheres: Mapping[str, str], events: pa.Table, models: Sequence[Model]
-) -> dict[tuple[int, int], tuple[Answer, ...]]:
-    """By row of the events and number of the subscription."""
-    from caddis.matching import Matcher
-    from caddis.models import AnswerCache, Asker, Catalogue, Statistics
-    from caddis.ordering import Executor, reasons
-
-    catalogue = Catalogue(models)
-    table = pa.table({"subscription_id": list(wheres), "where": list(wheres.values())})
-    matcher = Matcher.compile(table, events.schema, concepts=catalogue.vocabulary)
-    asker = Asker(cache=AnswerCache(), clock=time.perf_counter)
-    executor = Executor([matcher], catalogue, statistics=Statistics(), asker=asker)
-    found = {}
-    for batch in events.combine_chunks().to_batches():
-        found.update(reasons(executor, batch, executor.match(batch).known))
-    return found
-
-
-def _frame(event: Mapping[str, Any], answers: tuple[Answer, ...]) -> Frame:
-    caption = f"{event['camera']}, {event['taken_at']:%H:%M}"
-    said = tuple((answer.concept, answer.said) for answer in answers)
-    return Frame(thumbnail(event["photo"]), caption, said)

@@ -1,35 +1,30 @@
-"""Where the demo's photos come from, and how they become files of frames and of events.
+"""What `caddis demo photos` does: make a picture stream, match it on Spark, show who got what.
 
-What `caddis demo photos` does: make a picture stream, match it on Spark, show who got what.
-
-Frames are files, and events name them, so that workers read the pictures themselves. The stream
-takes a few files of events at a time, as it would if cameras were uploading them.
+Frames are made from photos that ship in Python packages, or from the user's own. They are files,
+and events name them, so that workers read the pictures themselves. The stream takes a few files
+of events at a time, as it would if cameras were uploading them.
 """
 
 from __future__ import annotations
 
+import tempfile
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
-import pyarrow as pa
-import pyarrow.parquet as pq
-from caddis.errors import CaddisError, EnvironmentProblem
-import tempfile
-import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 from rich.console import Console
 from rich.markup import escape
-from caddis.cli.demo.contact_sheet import Sheet, write_sheet
-from caddis.cli.demo.contact_sheet import sections
+
+from caddis.cli.demo.command import DemoOptions
+from caddis.cli.demo.contact_sheet import Section, Sheet, sections_of, write_sheet
 from caddis.cli.shell import (
     Job,
     ModelSummary,
@@ -40,14 +35,13 @@ from caddis.cli.shell import (
     start_spark,
     text_table,
 )
+from caddis.errors import CaddisError, EnvironmentProblem
 
 if TYPE_CHECKING:
     from caddis.lab.workloads import Shot
-    from caddis.cli.demo.contact_sheet import Section
     from caddis.models import Model
     from caddis.spark import Report
     from caddis.spark.base import DataFrame, MicroBatch, SparkSession
-
 
 FOLDERS = {"skimage": "data", "sklearn": "datasets/images"}
 """Where packages keep their photos."""
@@ -55,112 +49,16 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 DETAIL = 600
 """Pixels of a photo's short side that frames are made from."""
 EVENTS_A_FILE = 25
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A photo, and how often cameras see it."""
-
-    path: Path
-    weight: float
-
-
-def wheel_photos() -> list[Source]:
-    """The photos that ship in scikit-image and scikit-learn."""
-    from caddis.lab.workloads import WHEEL_PHOTOS
-
-    found = []
-    for name, (package, weight) in WHEEL_PHOTOS.items():
-        spec = find_spec(package)
-        if spec is None or spec.origin is None:
-            raise EnvironmentProblem(
-                "the demo's photos ship in scikit-image and scikit-learn: install caddis[lab], or "
-                "give a folder of your own with --photos"
-            )
-        found.append(Source(Path(spec.origin).parent / FOLDERS[package] / name, weight))
-    return found
-
-
-def own_photos(folder: Path) -> list[Source]:
-    """All photos below a folder, seen equally often."""
-    if not folder.is_dir():
-        raise CaddisError(f"{folder}: there is no such folder")
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
-    if not paths:
-        raise CaddisError(f"{folder} holds no photos ({', '.join(SUFFIXES)})")
-    return [Source(path, 1.0) for path in paths]
-
-
-def make_frames(
-    sources: Sequence[Source],
-    taken: Sequence[Shot],
-    folder: Path,
-    told: Callable[[int], None],
-) -> list[str]:
-    """A file a shot, in the order of the shots.
-
-    told: is told now and then how many are made.
-    """
-    folder.mkdir()
-    paths = [folder / f"{number:06d}.jpg" for number in range(len(taken))]
-    of_photo: dict[int, list[int]] = {}
-    for number, shot in enumerate(taken):
-        of_photo.setdefault(shot.photo, []).append(number)
-    done = 0
-    with ThreadPoolExecutor() as pool:
-        making = [
-            pool.submit(_frames_of, sources[photo].path, [(taken[n], paths[n]) for n in numbers])
-            for photo, numbers in of_photo.items()
-        ]
-        for one in as_completed(making):
-            done += one.result()
-            told(done)
-    return [str(path) for path in paths]
-
-
-def write_events(events: pa.Table, folder: Path) -> None:
-    """Files of a few events, as cameras would upload them."""
-    folder.mkdir()
-    for part, begin in enumerate(range(0, len(events), EVENTS_A_FILE)):
-        rows = events.slice(begin, EVENTS_A_FILE)
-        pq.write_table(rows, folder / f"part-{part:05d}.parquet")
-
-
-def _frames_of(photo: Path, wanted: Sequence[tuple[Shot, Path]]) -> int:
-    """Frames of one photo; one that cannot be read is passed on as it is, for the models to say."""
-    from caddis.lab.workloads import frame_of
-    from caddis.models import Unreadable, decode
-
-    encoded = photo.read_bytes()
-    try:
-        picture = decode(encoded, DETAIL)
-    except Unreadable:
-        picture = None
-    for shot, path in wanted:
-        path.write_bytes(encoded if picture is None else frame_of(picture, shot))
-    return len(wanted)
-
-
 FILES_A_BATCH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class PhotoOrder:
-    """The options as they were given."""
+class PhotoSummary:
+    """What was matched, how fast, and what the subscriptions that are shown got."""
 
     frames: int
-    subscriptions: int
-    seed: int
-    photos: Path | None
-    out: Path
+    sheet: Path
     master: str
-
-
-@dataclass(frozen=True, slots=True)
-class PhotoStream:
-    """What the demo found."""
-
-    order: PhotoOrder
     matches: int
     subscriptions: int
     sections: tuple[Section, ...]
@@ -178,20 +76,20 @@ class PhotoStream:
         """The same for a machine."""
         frames, seconds = self.warm
         return {
-            "frames": self.order.frames,
+            "frames": self.frames,
             "matches": self.matches,
             "subscriptions": self.subscriptions,
             "batches": len(self.batches),
             "unreadable": self.models.problems,
             "models": [asdict(use) for use in self.models.uses],
             "named": {section.name: section.got for section in self.sections},
-            "sheet": self.order.out,
+            "sheet": self.sheet,
             "frames_per_second": round(frames / max(seconds, 1e-9), 1),
             "seconds": round(self.seconds, 3),
         }
 
     def show(self, console: Console) -> None:
-        """Who got what, what models did, and how fast."""
+        """Print who got what, what models did, and how fast."""
         table = text_table("who", "waits for", "frames", texts=(0, 1))
         for section in self.sections:
             table.add_row(escape(section.name), escape(section.where), f"{section.got:,}")
@@ -199,53 +97,56 @@ class PhotoStream:
         console.print(table)
         frames, seconds = self.warm
         state = "workers warm" if len(self.batches) > 1 else "workers starting"
-        speed = f"{count(frames, 'frame')} in {seconds:.1f} s on {self.order.master}, {state}"
+        speed = f"{count(frames, 'frame')} in {seconds:.1f} s on {self.master}, {state}"
         batches = count(len(self.batches), "micro-batch", "micro-batches")
         rows = [
-            ("frames", f"{self.order.frames:,}", batches),
+            ("frames", f"{self.frames:,}", batches),
             ("subscriptions", f"{self.subscriptions:,}", ""),
             ("matches", f"{self.matches:,}", ""),
-            ("unreadable", f"{self.models.problems:,}", "answers that a damaged frame did not get"),
+            ("unreadable", f"{self.models.problems:,}", "answers that damaged frames did not get"),
             ("frames/s", rate(frames, seconds), speed),
         ]
         show_rows(console, rows)
         self.models.show(console)
-        console.print(f"\nThe contact sheet is {escape(str(self.order.out.absolute()))}")
+        console.print(f"\nThe contact sheet is {escape(str(self.sheet.absolute()))}")
 
 
-def match_photos(order: PhotoOrder, job: Job) -> PhotoStream:
+def match_photos(options: DemoOptions, job: Job) -> PhotoSummary:
     """Make the stream, match it, and write the contact sheet."""
     from caddis.lab.workloads import photo_subscriptions
 
     began = time.monotonic()
     require_java()
-    models = _models(job)
-    folder = Path(job.resources.enter_context(tempfile.TemporaryDirectory(prefix="caddis-photos-")))
-    events = _made(order, folder, job)
-    wishes = photo_subscriptions(order.subscriptions, order.seed)
-    spark = start_spark(order.master, "UTC", job)
+    models = _open_models(job)
+    temporary = tempfile.TemporaryDirectory(prefix="caddis-photos-")
+    folder = Path(job.resources.enter_context(temporary))
+    events = _make_stream(options, folder, job)
+    subscriptions = photo_subscriptions(options.subscription_count, options.seed)
+    spark = start_spark(options.master, "UTC", job)
     from caddis.spark import Report
     from caddis.spark.base import spark_failures
 
     report = Report()
     with spark_failures():
-        matches = _compiled(spark, folder / "events", wishes, models, report, job)
-        batches = _streamed(matches, folder, order.frames, job)
-    found = ds.dataset(folder / "matches", format="parquet").to_table()
-    stream = PhotoStream(
-        order=order,
-        matches=len(found),
-        subscriptions=len(wishes),
-        sections=_sections(found, events, models, job),
+        matches = _compile(spark, folder / "events", subscriptions, models, report, job)
+        batches = _match_stream(matches, folder, options.frame_count, job)
+    table = ds.dataset(folder / "matches", format="parquet").to_table()
+    summary = PhotoSummary(
+        frames=options.frame_count,
+        sheet=options.sheet,
+        master=options.master,
+        matches=len(table),
+        subscriptions=len(subscriptions),
+        sections=_lay_out(table, events, models, job),
         models=ModelSummary(report.models),
         batches=tuple(batches),
         seconds=time.monotonic() - began,
     )
-    write_sheet(order.out, _sheet(stream))
-    return stream
+    write_sheet(options.sheet, _sheet(summary))
+    return summary
 
 
-def _models(job: Job) -> list[Model]:
+def _open_models(job: Job) -> list[Model]:
     from caddis.lab.workloads import photo_models
 
     with job.screen.step("Opening three networks") as step:
@@ -256,30 +157,31 @@ def _models(job: Job) -> list[Model]:
     return models
 
 
-def _made(order: PhotoOrder, folder: Path, job: Job) -> pa.Table:
-    """The events, written to files beside their frames."""
+def _make_stream(options: DemoOptions, folder: Path, job: Job) -> pa.Table:
+    """The events, which are also written to files beside their frames."""
     from caddis.lab.workloads import photo_events, shots
 
-    sources = wheel_photos() if order.photos is None else own_photos(order.photos)
-    taken = shots(order.frames, [source.weight for source in sources], order.seed)
-    frames = count(order.frames, "frame")
-    with job.screen.step(f"Making {frames} of {count(len(sources), 'photo')}") as step:
+    sources = wheel_photos() if options.photos is None else own_photos(options.photos)
+    number = options.frame_count
+    taken = shots(number, [source.weight for source in sources], options.seed)
+    things = f"{count(number, 'frame')} from {count(len(sources), 'photo')}"
+    with job.screen.step(f"Making {things}") as step:
         paths = make_frames(
             sources,
             taken,
             folder / "frames",
-            lambda done: step.update(f"{done:,} made", done, order.frames),
+            lambda done: step.update(f"{done:,} made", done, number),
         )
-        step.done = f"{frames} of {count(len(sources), 'photo')} made"
+        step.done = f"{things} made"
     events = photo_events(taken, paths)
     write_events(events, folder / "events")
     return events
 
 
-def _compiled(
+def _compile(
     spark: SparkSession,
     events: Path,
-    wishes: pa.Table,
+    subscriptions: pa.Table,
     models: Sequence[Model],
     report: Report,
     job: Job,
@@ -288,14 +190,14 @@ def _compiled(
     from caddis.spark.base import counted, read_events
 
     with job.screen.step("Compiling the subscriptions into an index") as step:
-        step.done = f"{count(len(wishes), 'subscription')} compiled into an index"
+        step.done = f"{count(len(subscriptions), 'subscription')} compiled into an index"
         columns = read_events(spark, events, "parquet").schema
         reader = spark.readStream.schema(columns).option("maxFilesPerTrigger", FILES_A_BATCH)
         stream = counted(reader.parquet(str(events)), "events")
-        return counted(match(stream, wishes, models=models, report=report), "matches")
+        return counted(match(stream, subscriptions, models=models, report=report), "matches")
 
 
-def _streamed(matches: DataFrame, folder: Path, frames: int, job: Job) -> list[MicroBatch]:
+def _match_stream(matches: DataFrame, folder: Path, frames: int, job: Job) -> list[MicroBatch]:
     from caddis.spark.base import follow, stream_matches
 
     batches: list[MicroBatch] = []
@@ -305,33 +207,120 @@ def _streamed(matches: DataFrame, folder: Path, frames: int, job: Job) -> list[M
         job.resources.callback(query.stop)
         for batch in follow(query):
             batches.append(batch)
-            seen, found = sum(b.events for b in batches), sum(b.matches for b in batches)
-            step.update(f"{seen:,} frames, {found:,} matches", seen, frames)
+            frames_seen = sum(one.events for one in batches)
+            matches_seen = sum(one.matches for one in batches)
+            step.update(f"{frames_seen:,} frames, {matches_seen:,} matches", frames_seen, frames)
         step.done = f"{count(frames, 'frame')} matched"
     return batches
 
 
-def _sections(
-    found: pa.Table, events: pa.Table, models: Sequence[Model], job: Job
+def _lay_out(
+    matches: pa.Table, events: pa.Table, models: Sequence[Model], job: Job
 ) -> tuple[Section, ...]:
+    """The sections of the contact sheet: the subscriptions that have names, and their frames."""
     from caddis.lab.workloads import NAMED
 
     with job.screen.step("Laying out the contact sheet") as step:
         step.done = "Contact sheet laid out"
         got = {
-            name: found.filter(pc.equal(found["subscription_id"], name))["event_id"]
+            name: matches.filter(pc.equal(matches["subscription_id"], name))["event_id"]
             for name in NAMED
         }
         frames = {name: sorted(keys.to_pylist()) for name, keys in got.items()}
-        return sections(NAMED, frames, events, models)
+        return sections_of(NAMED, frames, events, models)
 
 
-def _sheet(stream: PhotoStream) -> Sheet:
-    frames, seconds = stream.warm
+def _sheet(summary: PhotoSummary) -> Sheet:
+    frames, seconds = summary.warm
     facts = (
-        ("frames", f"{stream.order.frames:,}"),
-        ("subscriptions", f"{stream.subscriptions:,}"),
-        ("matches", f"{stream.matches:,}"),
+        ("frames", f"{summary.frames:,}"),
+        ("subscriptions", f"{summary.subscriptions:,}"),
+        ("matches", f"{summary.matches:,}"),
         ("frames a second", rate(frames, seconds)),
     )
-    return Sheet(facts, stream.models.uses, stream.sections)
+    return Sheet(facts, summary.models.uses, summary.sections)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A photo, and how often cameras see it."""
+
+    path: Path
+    weight: float
+
+
+def wheel_photos() -> list[Source]:
+    """The photos that ship in scikit-image and scikit-learn."""
+    from caddis.lab.workloads import WHEEL_PHOTOS
+
+    sources = []
+    for name, (package, weight) in WHEEL_PHOTOS.items():
+        spec = find_spec(package)
+        if spec is None or spec.origin is None:
+            raise EnvironmentProblem(
+                "the demo's photos ship in scikit-image and scikit-learn: install caddis[lab], or "
+                "give a folder of your own with --photos"
+            )
+        sources.append(Source(Path(spec.origin).parent / FOLDERS[package] / name, weight))
+    return sources
+
+
+def own_photos(folder: Path) -> list[Source]:
+    """All photos below a folder, seen equally often."""
+    if not folder.is_dir():
+        raise CaddisError(f"{folder}: there is no such folder")
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    if not paths:
+        raise CaddisError(f"{folder} holds no photos ({', '.join(SUFFIXES)})")
+    return [Source(path, 1.0) for path in paths]
+
+
+def make_frames(
+    sources: Sequence[Source],
+    taken: Sequence[Shot],
+    folder: Path,
+    report: Callable[[int], None],
+) -> list[str]:
+    """Make a file for each shot, in the order of the shots.
+
+    taken: the shots; each names the source that the camera saw.
+    report: called now and then with the number of files that are made.
+    """
+    folder.mkdir()
+    paths = [folder / f"{number:06d}.jpg" for number in range(len(taken))]
+    shots_of: dict[int, list[int]] = {}
+    for number, shot in enumerate(taken):
+        shots_of.setdefault(shot.photo, []).append(number)
+    done = 0
+    with ThreadPoolExecutor() as pool:
+        making = [
+            pool.submit(_frames_of, sources[photo].path, [(taken[n], paths[n]) for n in numbers])
+            for photo, numbers in shots_of.items()
+        ]
+        for one in as_completed(making):
+            done += one.result()
+            report(done)
+    return [str(path) for path in paths]
+
+
+def write_events(events: pa.Table, folder: Path) -> None:
+    """Write files of a few events each, as cameras would upload them."""
+    folder.mkdir()
+    for part, begin in enumerate(range(0, len(events), EVENTS_A_FILE)):
+        rows = events.slice(begin, EVENTS_A_FILE)
+        pq.write_table(rows, folder / f"part-{part:05d}.parquet")
+
+
+def _frames_of(photo: Path, wanted: Sequence[tuple[Shot, Path]]) -> int:
+    """Write the frames of one photo; one that cannot be read is copied, for models to refuse."""
+    from caddis.lab.workloads import frame_of
+    from caddis.models import Unreadable, decode
+
+    encoded = photo.read_bytes()
+    try:
+        picture = decode(encoded, DETAIL)
+    except Unreadable:
+        picture = None
+    for shot, path in wanted:
+        path.write_bytes(encoded if picture is None else frame_of(picture, shot))
+    return len(wanted)

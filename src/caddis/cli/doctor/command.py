@@ -1,6 +1,7 @@
-"""What `caddis doctor` looks at: each check tells what it found, and what to do about it.
+"""`caddis doctor`: whether everything is there that Caddis needs, and what to do if not.
 
-`caddis doctor`: is everything here that Caddis needs, and if not, what to do.
+Each check says what it found, and what to do about it. Nothing heavy is imported before Spark is
+tried, so that the doctor also works where something is broken.
 """
 
 from __future__ import annotations
@@ -11,23 +12,35 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-from caddis.cli.shell import JAVA_ADVICE, OLDEST_JAVA, debugging, find_java
-from caddis.errors import CaddisError
-from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, Literal
+
 import typer
 from rich.console import Console
 from rich.text import Text
-from caddis.cli.shell import AsJson, Job, Master, run
 
-if TYPE_CHECKING:
-    from caddis.cli.shell import Job
+from caddis.cli.shell import (
+    JAVA_ADVICE,
+    OLDEST_JAVA,
+    AsJson,
+    Job,
+    Master,
+    debugging,
+    fills,
+    find_java,
+    run,
+)
+from caddis.errors import CaddisError
 
+EXAMPLES = """
+[bold]Examples[/bold]
 
+  caddis doctor
+
+  caddis doctor --no-spark --json
+"""
 GIB = 1 << 30
 PACKAGES = {
     "pyspark": ((4, 3), (4, 4)),
@@ -37,17 +50,93 @@ PACKAGES = {
     "numba": ((0, 61), (1,)),
     "sqlglot": ((30,), (31,)),
 }
-"""The versions that Caddis works with: from, and below."""
+"""The versions that Caddis works with: the oldest, and the first that is too new."""
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+app = typer.Typer()
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorOptions:
+    """What to check."""
+
+    spark: Annotated[
+        bool, typer.Option("--spark/--no-spark", help="Whether to start Spark and run a job.")
+    ] = True
+    master: Master = "local[*]"
+    as_json: AsJson = False
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """One thing that was looked at, what was found, and what to do about it."""
 
     name: str
     status: Literal["ok", "warn", "fail"]
     found: str
     advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorSummary:
+    """All that was looked at."""
+
+    checks: tuple[Check, ...]
+
+    def number(self, status: str) -> int:
+        """How many checks ended with this status."""
+        return sum(check.status == status for check in self.checks)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed."""
+        return not self.number("fail")
+
+    def as_json(self) -> dict[str, object]:
+        """The same for a machine."""
+        return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
+
+    def show(self, console: Console) -> None:
+        """Print a line for each check, and below it what to do."""
+        for check in self.checks:
+            line = Text.assemble(
+                (f"{check.status:<5}", _STYLES[check.status]), f"{check.name:<13}", check.found
+            )
+            console.print(line, soft_wrap=True)
+            if check.advice:
+                console.print(Text(f"{'':<18}{check.advice}", style="dim"), soft_wrap=True)
+        console.print(f"\n{self._verdict()}")
+
+    def _verdict(self) -> str:
+        failed, warned = self.number("fail"), self.number("warn")
+        if failed:
+            return f"{failed} of these must be fixed before Caddis can work."
+        if warned:
+            return f"Caddis can work; {warned} of these could be better."
+        return "All is well. Next: [bold]caddis demo[/bold]"
+
+
+@app.command(name="doctor", epilog=EXAMPLES)
+@fills(DoctorOptions)
+def command(options: DoctorOptions) -> None:
+    """Check that everything is there that Caddis needs: Java, Python, Spark.
+
+    Each line says ok, warn or fail; below the last two it says what to do.
+    Exits with 1 if something fails.
+    """
+    summaries: list[DoctorSummary] = []
+
+    def work(job: Job) -> DoctorSummary:
+        checks = [*machine_checks(), *package_checks()]
+        if options.spark and all(check.status != "fail" for check in checks):
+            with job.screen.step(f"Starting Spark on {options.master}") as step:
+                step.done = "Spark tried"
+                checks += spark_checks(options.master, job)
+        summaries.append(DoctorSummary(tuple(checks)))
+        return summaries[0]
+
+    run(work, as_json=options.as_json)
+    if not summaries[0].ok:
+        raise typer.Exit(1)
 
 
 def machine_checks() -> list[Check]:
@@ -61,7 +150,10 @@ def package_checks() -> list[Check]:
 
 
 def spark_checks(master: str, job: Job) -> list[Check]:
-    """Whether a session starts, and whether its workers run this Python."""
+    """Whether a session starts, and whether its workers run this Python.
+
+    job: closes the session.
+    """
     began = time.monotonic()
     try:
         from caddis.spark.base import local_session, spark_failures, worker_versions
@@ -74,7 +166,7 @@ def spark_checks(master: str, job: Job) -> list[Check]:
             began = time.monotonic()
             worker = worker_versions(session)
     except (CaddisError, ImportError) as error:
-        return [Check("Spark", "fail", str(error), "CADDIS_DEBUG=1 shows what Spark says")]
+        return [Check("Spark", "fail", str(error), "CADDIS_DEBUG=1 shows Spark's own log")]
     return [started, _worker(worker, _since(began))]
 
 
@@ -107,7 +199,7 @@ def _memory() -> Check:
 
 
 def _available() -> int | None:
-    """Linux's own estimate; elsewhere unknown."""
+    """Linux's own estimate; None on other systems."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -132,10 +224,10 @@ def _temporary_folder() -> Check:
 
 
 def _environment() -> Iterator[Check]:
-    """Settings that lead Spark astray."""
+    """Settings that make Spark start another Spark than ours."""
     home = os.environ.get("SPARK_HOME")
     if home:
-        advice = "unset it, or make sure that it is Spark 4.3: this one is started in place of ours"
+        advice = "unset it, or make sure that it is Spark 4.3, which is started in place of ours"
         yield Check("SPARK_HOME", "warn", home, advice)
     remote = os.environ.get("SPARK_REMOTE")
     if remote:
@@ -177,82 +269,3 @@ def _dotted(numbers: tuple[int, ...]) -> str:
 
 def _since(began: float) -> str:
     return f"{time.monotonic() - began:.1f} s"
-
-
-NAME = "doctor"
-EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis doctor
-
-  caddis doctor --no-spark --json
-"""
-app = typer.Typer()
-
-_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """All that was looked at."""
-
-    checks: tuple[Check, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing failed."""
-        return all(check.status != "fail" for check in self.checks)
-
-    def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
-        return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
-
-    def show(self, console: Console) -> None:
-        """One line a check, and below it what to do."""
-        for check in self.checks:
-            line = Text.assemble(
-                (f"{check.status:<5}", _STYLES[check.status]), f"{check.name:<13}", check.found
-            )
-            console.print(line, soft_wrap=True)
-            if check.advice:
-                console.print(Text(f"{'':<18}{check.advice}", style="dim"), soft_wrap=True)
-        failed = sum(check.status == "fail" for check in self.checks)
-        warned = sum(check.status == "warn" for check in self.checks)
-        console.print(_verdict(failed, warned))
-
-
-@app.command(name=NAME, epilog=EXAMPLES)
-def command(
-    spark: Annotated[
-        bool, typer.Option("--spark/--no-spark", help="Whether to start Spark and run a job.")
-    ] = True,
-    master: Master = "local[*]",
-    as_json: AsJson = False,
-) -> None:
-    """Check that everything is here that Caddis needs: Java, Python, Spark.
-
-    Each line is ok, warn or fail; with the last two comes what to do. Exits
-    with 1 if something fails.
-    """
-    found: list[Diagnosis] = []
-
-    def work(job: Job) -> Diagnosis:
-        checks = [*machine_checks(), *package_checks()]
-        if spark and all(check.status != "fail" for check in checks):
-            with job.screen.step(f"Starting Spark on {master}") as step:
-                step.done = "Spark tried"
-                checks += spark_checks(master, job)
-        found.append(Diagnosis(tuple(checks)))
-        return found[0]
-
-    run(work, as_json=as_json)
-    if not found[0].ok:
-        raise typer.Exit(1)
-
-
-def _verdict(failed: int, warned: int) -> str:
-    if failed:
-        return f"\n{failed} of these must be mended before Caddis can work."
-    if warned:
-        return f"\nCaddis can work; {warned} of these could be better."
-    return "\nAll is well. Next: [bold]caddis demo[/bold]"
