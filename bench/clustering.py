@@ -28,9 +28,9 @@ from caddis.arrays import Int32s
 from caddis.lab.local_building_blocks import (
     adopt_all,
     agglomerative,
+    outcomes_and_cost,
     random_channels,
     settled,
-    wishes,
 )
 from caddis.lab.workloads import MODELS, from_json, planted, redrawn, zipf
 from caddis.topics.clustering import (
@@ -107,10 +107,10 @@ def changes(model: str, k: int, runs: int) -> tuple[list[int], dict[str, list[Ru
         before = MODELS[model](nodes, TOPICS, rng)
         start = kmeans(before, k, rng).channels
         after = redrawn(before, MODELS[model](nodes, TOPICS, rng), CHANGED, rng)
-        wanting.append(int((wishes(after, start, k)[0] != start).sum()))
+        wanting.append(int((outcomes_and_cost(after, start, k)[0] != start).sum()))
         leader, scratch = kmeans(after, k, rng, start).cost, kmeans(after, k, rng).cost
         for name, channels, waves in protocols(after, start, k, rng):
-            chosen, cost = wishes(after, channels, k)
+            chosen, cost = outcomes_and_cost(after, channels, k)
             if waves is not None and (chosen != channels).any():
                 raise AssertionError(f"{name} rests where a move pays: {model}, k={k}, {seed}")
             ended[name].append(Run(waves, cost / leader, cost / scratch))
@@ -124,7 +124,7 @@ def protocols(
     for share in (0.2, 1.0):
         settings = Settings(share, patience=MOST_WAVES)
         schedule = Schedule(start, k, settings, rng)
-        chosen, _ = wishes(interests, start, k)
+        chosen, _ = outcomes_and_cost(interests, start, k)
         moved = np.flatnonzero(chosen != start).astype(np.int32)
         end = settled(interests, schedule, k, schedule.stir(moved))
         rested = end.mode == "concurrent"
@@ -165,7 +165,7 @@ def efforts(interests: Interests, k: int, seeds: int) -> Iterator[str]:
     rng = np.random.default_rng(1)
     by_chance = random_channels(interests.topic_count, k, rng)
     for channels in (by_chance, agglomerative(interests, k)):
-        yield f"{wishes(interests, channels, k)[1] / plain:.3f}"
+        yield f"{outcomes_and_cost(interests, channels, k)[1] / plain:.3f}"
     for clusterings in found.values():
         cost = np.mean([run.cost for run in clusterings]) / plain
         yield f"{cost:.3f} ({np.mean([run.passes for run in clusterings]):.0f})"

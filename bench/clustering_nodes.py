@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from caddis.lab.local_building_blocks import wishes
+from caddis.lab.local_building_blocks import outcomes_and_cost
 from caddis.lab.simulators import ClusteringSimulation, Spell
 from caddis.lab.workloads import MODELS, redrawn
 from caddis.topics.clustering import PROTOCOLS, Interests, Mode
@@ -59,7 +59,7 @@ def change(setup: Setup, runs: int) -> list[str]:
         simulation.run()
         simulation.change(others)
         spell = simulation.run()
-        chosen, _ = wishes(others, spell.channels, setup.k)
+        chosen, _ = outcomes_and_cost(others, spell.channels, setup.k)
         converged += spell.at_rest and bool((chosen == spell.channels).all())
         after.append(spell)
     return [

@@ -25,9 +25,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from caddis.lab.bloom_prefiltering import (
-    Case,
     Conditions,
-    Draw,
     SealedStream,
     Setup,
     batch_of,
@@ -36,7 +34,7 @@ from caddis.lab.bloom_prefiltering import (
     measure_times,
     measure_tokens,
 )
-from caddis.lab.figures import Measured, Row, print_table, records
+from caddis.lab.figures import Measured, Place, Row, print_table, records
 from caddis.lab.workloads import zipf_subscriptions
 from caddis.sealed import SCHEMES, Opener, Scheme
 from caddis.sealed.events import Gate, NoMemory
@@ -46,7 +44,7 @@ ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in LIBRARIES}
 """Set before processes start, since libraries read it when they are loaded."""
 
 T = TypeVar("T")
-Measure = Callable[[Setup, Case], Measured]
+Measure = Callable[[Setup, Place], Measured]
 MICRO = 1e6
 PARTY_EVENTS, PARTY_SUBSCRIPTIONS = 2_000, 5_000
 
@@ -164,7 +162,7 @@ def scheme_rows(setup: Setup, scheme: Scheme) -> list[Row]:
 
 def measured(measure: Measure, setup: Setup, size: int) -> Measured:
     tell(f"{size:,} subscriptions: {measure.__name__.removeprefix('measure_')}")
-    return apart(measure, setup, Case("", float(size), Draw(setup.conditions.seed, 0)))
+    return apart(measure, setup, Place("", float(size), 0))
 
 
 def apart(function: Callable[..., T], *given: object) -> T:

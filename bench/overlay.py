@@ -26,7 +26,7 @@ from rich.console import Console
 from caddis.errors import OverlayError
 from caddis.files import text_of
 from caddis.lab.figures import Record, Row, print_table, records
-from caddis.lab.simulators import RoutingTables, Simulation, simulate, subscribe_all
+from caddis.lab.simulators import OverlayReport, RoutingTables, simulate, subscribe_all
 from caddis.lab.workloads import Workload, draw_workload, paper_workload
 from caddis.overlay import FORWARDINGS, Forwarding, Sharing, Topology, parse_round_trips
 
@@ -60,7 +60,7 @@ def drawn(tree: Topology, events: int, seed: int) -> tuple[Workload, RoutingTabl
     return work, subscribe_all(tree, work, covering=False)
 
 
-def checked(run: Simulation, work: Workload) -> Simulation:
+def checked(run: OverlayReport, work: Workload) -> OverlayReport:
     if run.notified != work.expected():
         raise SystemExit(f"{run.policy} did not notify those who asked")
     return run
@@ -69,7 +69,7 @@ def checked(run: Simulation, work: Workload) -> Simulation:
 def policies(arguments: argparse.Namespace) -> Tables:
     """Every policy on every tree."""
     count, events = (1, 20) if arguments.quick else (5, 200)
-    found: dict[str, list[Simulation]] = {}
+    found: dict[str, list[OverlayReport]] = {}
     for seed, tree in enumerate(trees(arguments.round_trips, count)):
         work, tables = drawn(tree, events, seed)
         for policy in [*FORWARDINGS.values(), *map(patient, PATIENCES)]:
@@ -92,11 +92,11 @@ def policies(arguments: argparse.Namespace) -> Tables:
     ]
 
 
-def messages(run: Simulation) -> float:
+def messages(run: OverlayReport) -> float:
     return (run.messages["publish"] + run.messages.get("learnt", 0)) / len(run.work_ms)
 
 
-FIGURES: dict[str, Callable[[Simulation], float]] = {
+FIGURES: dict[str, Callable[[OverlayReport], float]] = {
     "delay": lambda run: run.mean_delay_ms(),
     "cost": lambda run: run.cost_ms,
     "latency": lambda run: float(run.latency_ms.mean()),
@@ -104,7 +104,7 @@ FIGURES: dict[str, Callable[[Simulation], float]] = {
 }
 
 
-def _mean(runs: list[Simulation], figure: str) -> float:
+def _mean(runs: list[OverlayReport], figure: str) -> float:
     return float(np.mean([FIGURES[figure](run) for run in runs]))
 
 

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.lab import draw_workload, simulate
+from caddis.lab.figures.runs import Place
 from caddis.lab.local_building_blocks.clusterings import LAST
-from caddis.lab.local_building_blocks.kinds import KINDS
-from caddis.lab.local_building_blocks.runs import Conditions, Setup
+from caddis.lab.local_building_blocks.figures import EXPERIMENTS
+from caddis.lab.local_building_blocks.setup import Conditions, Setup
 from caddis.lab.workloads.instances import paper_workload, random_instance
 from caddis.lab.workloads.interests import planted
 from caddis.lab.yardsticks.optimum import policy_costs
@@ -68,7 +69,7 @@ def topics() -> None:
         ("clustering", "", 3.0),
         ("convergence", "5", 0.5),
     ):
-        KINDS[name].measure(small, setting, x, np.random.default_rng(0))
+        EXPERIMENTS[name].measure(small, Place(setting, x, 0))
     for node in (Voter(choices=2), SignVoter()):
         node.neighbour_joined("west")
         node.set_input([1, 0] if isinstance(node, Voter) else [1])

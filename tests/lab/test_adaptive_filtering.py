@@ -1,38 +1,35 @@
 """What is run for Figure 3 of the adaptive-filtering paper, and what is made of it."""
 
-import io
-import math
 import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from caddis.errors import OverlayError
-from caddis.lab.adaptive_filtering.figures import (
-    FIGURES,
+from caddis.errors import CaddisError, OverlayError
+from caddis.lab.adaptive_filtering.experiment import (
+    TREES,
     Conditions,
-    Experiment,
-    Point,
-    Run,
+    OverlayWorker,
     Scale,
-    Task,
     draw_topologies,
-    figure,
     plan,
     policy_named,
 )
-from caddis.lab.adaptive_filtering.plots import draw
-from caddis.lab.adaptive_filtering.results import (
+from caddis.lab.adaptive_filtering.figures import (
+    SHEETS,
     Saving,
-    cells,
+    all_figures,
+    chosen_figures,
     percent_less,
-    read_runs,
     savings,
-    write_figures,
-    write_header,
-    write_runs,
+    savings_tables,
+    study,
 )
+from caddis.lab.figures.figures import Figure, by_measure, cells
+from caddis.lab.figures.plots import draw
+from caddis.lab.figures.runs import Place, Run, Task, keys, whole
+from caddis.lab.simulators.overlay_report import MEANS
 from caddis.overlay.topology.round_trips import synthetic_round_trips
 
 SMALL = Scale(
@@ -44,60 +41,69 @@ SMALL = Scale(
     fixed_concepts=8,
 )
 CONDITIONS = Conditions(events=6, brokers=6, selectivity=(0.3, 0.6))
-POLICIES = ("air", "mec", "frontier")
+FIGURES = all_figures(SMALL, ("air", "mec", "frontier"))
+ON_ONE_TREE = OverlayWorker(CONDITIONS, draw_topologies(CONDITIONS, 1))
 
 
 @pytest.fixture(scope="module")
 def runs() -> list[Run]:
-    experiment = Experiment(CONDITIONS, draw_topologies(CONDITIONS, SMALL.topologies))
-    figures = [figure(name, SMALL, POLICIES) for name in FIGURES]
-    return [run for task in plan(figures, SMALL) for run in experiment(task)]
+    worker = OverlayWorker(CONDITIONS, draw_topologies(CONDITIONS, SMALL.topologies))
+    return [run for task in plan(FIGURES, SMALL) for run in worker(task)]
 
 
-def made_up(policy: str, repeat: int, delay: float, subscriptions: int = 20) -> Run:
-    nothing = dict.fromkeys(("latency_ms", "latency_p95_ms", "runs", "messages", "bytes"), 0.0)
-    means = {f"delay_{mean}_ms": delay for mean in ("notifications", "brokers", "events", "paths")}
-    return Run(
-        popularity="zipf",
-        subscriptions=subscriptions,
-        concepts=8,
-        topology=0,
-        repeat=repeat,
-        policy=policy,
-        delay_p95_ms=delay,
-        cost_ms=2 * delay,
-        notifications=1,
-        **means,
-        **nothing,
-    )
+def task_of(popularity: str, subscriptions: int, concepts: int, *policies: str) -> Task:
+    places = (Place(f"{policy} {concepts}", float(subscriptions), 0) for policy in policies)
+    return Task(popularity, tuple(places))
+
+
+def measures(runs: tuple[Run, ...], policy: str) -> dict[str, float]:
+    return {run.measure: run.value for run in runs if run.setting.split()[0] == policy}
+
+
+def delays(policy: str, subscriptions: int, *delays: float) -> list[Run]:
+    return [
+        Run("zipf", f"{policy} 8", subscriptions, repeat, f"delay_{mean}_ms", 4, delay)
+        for repeat, delay in enumerate(delays)
+        for mean in MEANS
+    ]
+
+
+def of_policies(*policies: str) -> Figure:
+    [figure] = chosen_figures(("3a",), SMALL, policies, "paths")
+    return figure
 
 
 def test_a_point_that_figures_share_is_run_once():
-    figures = [figure(name, SMALL) for name in FIGURES]
-    tasks = plan(figures, SMALL)
-    places = [(task.point, task.topology, task.repeat) for task in tasks]
-    assert len(places) == len(set(places)) == 5 * 4
-    shared = next(task for task in tasks if task.point == Point("zipf", 40, 8))
-    assert {"air", "emec", "eager", "frontier", "frontier@50"} <= set(shared.policies)
-    assert len(shared.policies) == len(set(shared.policies))
+    tasks = plan(all_figures(SMALL), SMALL)
+    workloads = [
+        (task.experiment, place.x, place.setting.split()[1], place.repeat)
+        for task in tasks
+        for place in task.places[:1]
+    ]
+    assert len(workloads) == len(set(workloads)) == 5 * 4
+    [shared, *_] = [task for task in tasks if Place("eager 8", 40.0, 0) in task.places]
+    settings = [place.setting for place in shared.places]
+    assert {"air 8", "emec 8", "frontier 8", "frontier@50 8"} <= set(settings)
+    assert len(settings) == len(set(settings))
 
 
-def test_what_is_done_is_not_done_again():
-    figures = [figure("3a", SMALL, ("air", "mec"))]
-    first, *others = plan(figures, SMALL)
-    done = {(first.point, first.topology, first.repeat, "air")}
-    left = {(task.point, task.topology, task.repeat): task for task in plan(figures, SMALL, done)}
-    assert left[first.point, first.topology, first.repeat].policies == ("mec",)
-    assert len(left) == 1 + len(others)
-    everything = {(t.point, t.topology, t.repeat, p) for t in left.values() for p in t.policies}
-    assert plan(figures, SMALL, done | everything) == []
+def test_what_is_done_is_not_done_again(runs):
+    assert plan(FIGURES, SMALL, whole(runs)) == []
+    assert whole(runs) == keys(plan(FIGURES, SMALL))
+    assert keys(plan(FIGURES, SMALL, whole(runs[:-1]))) == {runs[-1].key}
+
+
+def test_more_trees_and_workloads_add_to_what_is_there():
+    more = replace(SMALL, topologies=3, repeats=4)
+    assert keys(plan(FIGURES, SMALL)) < keys(plan(FIGURES, more))
+    repeats = {repeat for *_, repeat in keys(plan(FIGURES, more))}
+    assert repeats == {workload * TREES + tree for tree in range(3) for workload in range(4)}
 
 
 def test_a_task_has_the_same_result_wherever_it_is_done():
-    task = Task(Point("uniform", 30, 6), 1, 0, ("air", "frontier"))
-    here = Experiment(CONDITIONS, draw_topologies(CONDITIONS, 2))
-    there, sent = pickle.loads(pickle.dumps((here, task)))
-    assert there(sent) == here(task)
+    task = task_of("uniform", 30, 6, "air", "frontier")
+    there, sent = pickle.loads(pickle.dumps((ON_ONE_TREE, task)))
+    assert there(sent) == ON_ONE_TREE(task)
 
 
 def test_topologies_do_not_depend_on_how_many_there_are_and_follow_the_matrices():
@@ -109,115 +115,96 @@ def test_topologies_do_not_depend_on_how_many_there_are_and_follow_the_matrices(
 
 
 def test_the_root_s_total_cost_is_its_delay_on_every_path(runs):
-    for run in [run for run in runs if run.policy == "air"]:
-        assert run.cost_ms == pytest.approx(run.delay_paths_ms)
+    values = by_measure(runs)
+    settings = {run.setting for run in runs if run.setting.startswith("air ")}
+    assert settings == {"air 5", "air 8"}
+    for setting in settings:
+        costs, paths = (values["zipf", setting, name] for name in ("cost_ms", "delay_paths_ms"))
+        for x, by_repeat in costs.items():
+            assert by_repeat == pytest.approx(paths[x])
 
 
 def test_covering_changes_the_cost_but_not_who_is_notified():
-    task = Task(Point("zipf", 100, 40), 0, 0, ("air", "mec"))
-    trees = draw_topologies(CONDITIONS, 1)
-    plain = Experiment(CONDITIONS, trees)(task)
-    covered = Experiment(replace(CONDITIONS, covering=True), trees)(task)
-    assert plain[0] == covered[0]
-    assert plain[1].notifications == covered[1].notifications
-    assert plain[1].cost_ms != covered[1].cost_ms
+    task = task_of("zipf", 100, 40, "air", "mec")
+    covering = replace(ON_ONE_TREE, conditions=replace(CONDITIONS, covering=True))
+    plain, covered = ON_ONE_TREE(task), covering(task)
+    assert measures(plain, "air") == measures(covered, "air")
+    one, other = measures(plain, "mec"), measures(covered, "mec")
+    assert one["notifications"] == other["notifications"]
+    assert one["cost_ms"] != other["cost_ms"]
 
 
 def test_links_delay_only_those_who_wait_for_others():
-    task = Task(Point("zipf", 60, 12), 0, 0, ("air", "ail", "mec", "emec"))
-    trees = draw_topologies(CONDITIONS, 1)
-    slow = Experiment(CONDITIONS, trees)(task)
-    quick = Experiment(replace(CONDITIONS, link_delays=False), trees)(task)
-    for with_links, without in zip(slow, quick, strict=True):
-        for mean in ("notifications", "brokers", "events", "paths"):
-            name = f"delay_{mean}_ms"
-            assert getattr(with_links, name) == pytest.approx(getattr(without, name))
-        assert with_links.latency_ms > without.latency_ms
-
-
-def test_runs_survive_a_file_even_if_its_last_line_is_cut_short(runs):
-    file = io.StringIO()
-    write_header(file)
-    write_runs(file, runs)
-    whole = read_runs(io.StringIO(file.getvalue()), "runs.csv")
-    assert [run.key for run in whole] == [run.key for run in runs]
-    assert [run.cost_ms for run in whole] == pytest.approx([r.cost_ms for r in runs], rel=1e-5)
-    cut = read_runs(io.StringIO(file.getvalue()[:-3]), "runs.csv")
-    assert cut == whole[:-1]
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [("a,b\n1,2\n", "does not name the columns"), (None, "line 2: not a run")],
-)
-def test_a_file_that_is_not_of_runs_is_refused(text, complaint):
-    if text is None:
-        file = io.StringIO()
-        write_header(file)
-        text = file.getvalue() + "zipf,many\n"
-    with pytest.raises(OverlayError, match=complaint):
-        read_runs(io.StringIO(text), "runs.csv")
-
-
-def test_ratios_are_of_paired_runs():
-    one = replace(figure("3a", SMALL, ("air", "mec")), points=(Point("zipf", 20, 8),))
-    some = [made_up("air", 0, 100), made_up("air", 1, 300)]
-    some += [made_up("mec", 0, 50), made_up("mec", 1, 240)]
-    air, mec = cells(one, some, "paths")
-    assert (air.ratio, air.runs) == (1.0, 2)
-    assert mec.mean == pytest.approx(145)
-    assert mec.error == pytest.approx(95)
-    assert (mec.ratio, mec.ratio_low, mec.ratio_high) == pytest.approx((0.65, 0.5, 0.8))
-    costs = cells(one, some, "paths", "cost")
-    assert [cell.mean for cell in costs] == pytest.approx([400, 290])
-
-
-def test_a_run_without_notifications_counts_nowhere():
-    one = replace(figure("3a", SMALL, ("air", "mec")), points=(Point("zipf", 20, 8),))
-    some = [made_up("air", 0, math.nan), made_up("mec", 0, math.nan), made_up("mec", 1, 50)]
-    air, mec = cells(one, some, "notifications")
-    assert math.isnan(air.mean)
-    assert mec.mean == 50
-    assert math.isnan(mec.ratio)
-    assert savings(one, some) == []
+    policies = ("air", "ail", "mec", "emec")
+    task = task_of("zipf", 60, 12, *policies)
+    instant = replace(ON_ONE_TREE, conditions=replace(CONDITIONS, link_delays=False))
+    slow, quick = ON_ONE_TREE(task), instant(task)
+    for policy in policies:
+        one, other = measures(slow, policy), measures(quick, policy)
+        for mean in MEANS:
+            assert one[f"delay_{mean}_ms"] == pytest.approx(other[f"delay_{mean}_ms"])
+        assert one["latency_ms"] > other["latency_ms"]
 
 
 def test_savings_range_over_the_axis():
-    one = figure("3a", SMALL, ("air", "mec"))
-    some = [made_up("air", 0, 100), made_up("mec", 0, 60)]
-    some += [made_up("air", 0, 200, 40), made_up("mec", 0, 100, 40)]
-    assert Saving("mec", "paths", 0.4, 0.5) in savings(one, some)
-    assert percent_less(Saving("mec", "paths", 0.4, 0.5)) == "40–50% less"
+    some = [*delays("air", 20, 100), *delays("mec", 20, 60)]
+    some += [*delays("air", 40, 200), *delays("mec", 40, 100)]
+    figure, values = of_policies("air", "mec"), by_measure(some)
+    assert Saving("mec", "paths", 0.4, 0.5) in savings(figure, values)
+    [table] = savings_tables([figure], values)
+    assert table.rows == (("mec", *["40–50% less"] * 4),)
     assert percent_less(Saving("mec", "paths", -0.5, -0.5)) == "50% more"
 
 
-def test_every_figure_is_drawn_and_told(runs, tmp_path):
-    figures = [figure(name, SMALL, POLICIES) for name in FIGURES]
-    written = draw(figures, runs, "paths", tmp_path)
+def test_without_a_baseline_nothing_is_saved():
+    some = [*delays("air", 20, np.nan), *delays("mec", 20, np.nan, 50)]
+    figure, values = of_policies("air", "mec"), by_measure(some)
+    [mec] = cells(figure, values)
+    assert (mec.line, mec.mean, mec.ratio) == ("mec", 50, None)
+    assert savings_tables([figure], values) == ()
+
+
+def test_figure_3d_goes_through_the_numbers_of_concepts(runs):
+    values = by_measure(runs)
+    [figure] = chosen_figures(("3d",), SMALL, ("air",), "events")
+    [five, eight] = cells(figure, values)
+    assert (five.x, eight.x) == (5, 8)
+    samples = values["zipf", "air 8", "delay_events_ms"][40]
+    assert eight.mean == pytest.approx(np.mean(list(samples.values())))
+
+
+def test_the_frontier_has_a_point_for_every_policy_and_patience(runs):
+    values, frontier = by_measure(runs), FIGURES[-1]
+    found = {cell.line: cell for cell in cells(frontier, values)}
+    assert len(found) == 12
+    air, knob = found["air"], found["frontier@50"]
+    assert (air.ratio, air.x_ratio) == (1.0, 1.0)
+    costs = values["zipf", "frontier@50 8", "cost_ms"][40]
+    assert knob.x == pytest.approx(np.mean(list(costs.values())))
+    own = values["zipf", "air 8", "cost_ms"][40]
+    ratios = [costs[repeat] / own[repeat] for repeat in costs]
+    assert knob.x_ratio == pytest.approx(np.mean(ratios))
+
+
+def test_every_figure_is_drawn(runs, tmp_path):
+    written = draw(FIGURES, by_measure(runs), tmp_path, SHEETS, dpi=40)
     names = ["figure-3a.png", "figure-3b.png", "figure-3c.png", "figure-3d.png"]
     assert [path.name for path in written] == [*names, "frontier.png", "figure-3.png"]
-    for path in written:
-        content = path.read_bytes()
-        assert content.startswith(b"\x89PNG")
-        assert len(content) > 10_000
-    file = io.StringIO()
-    write_figures(file, figures, runs)
-    header, *lines = file.getvalue().splitlines()
-    assert header.startswith("figure,x,popularity,")
-    of_3a = [line for line in lines if line.startswith("3a,")]
-    assert len(of_3a) == 2 * 4 * len(POLICIES)
-    assert [line.replace("3a", "3c", 1) for line in of_3a] == [
-        line for line in lines if line.startswith("3c,")
-    ]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
 
 
-@pytest.mark.parametrize("name", ["3e", ""])
-def test_a_figure_that_is_not_there_is_an_error(name):
-    with pytest.raises(OverlayError, match="there is: 3a, 3b"):
-        figure(name, SMALL)
+def test_a_study_says_that_its_trees_are_made_up():
+    assert study(FIGURES, SMALL, CONDITIONS).notes
+    matrix = synthetic_round_trips(20, np.random.default_rng(0))
+    assert study(FIGURES, SMALL, replace(CONDITIONS, trees="a digest"), [matrix]).notes == ()
+
+
+def test_a_figure_that_is_not_there_is_an_error():
+    with pytest.raises(CaddisError, match="there is no figure '3e'; there is: 3a, 3b"):
+        chosen_figures(("3e",), SMALL, ("air",), "paths")
 
 
 @pytest.mark.parametrize("name", ["mec@50", "frontier@soon", "frontier@"])
 def test_only_the_frontier_has_patience(name):
-    with pytest.raises(OverlayError, match="patience is told as in frontier@50"):
+    with pytest.raises(OverlayError, match="write a patience as in frontier@50"):
         policy_named(name)

@@ -9,15 +9,19 @@ import pytest
 
 from caddis.arrays import Words
 from caddis.bloom import false_positive_rate
-from caddis.cli.lab.options import PREFILTERING
-from caddis.errors import SealedError
+from caddis.cli.lab.bloom_prefiltering import FIGURES as NAMES
+from caddis.errors import CaddisError
 from caddis.lab.bloom_prefiltering.counts import best_compressed, counted_rate, wire_bytes
-from caddis.lab.bloom_prefiltering.figures import SHEETS, all_figures, figures_named
-from caddis.lab.bloom_prefiltering.kinds import KINDS, Experiment, is_timed, plan
+from caddis.lab.bloom_prefiltering.figures import (
+    EXPERIMENTS,
+    SHEETS,
+    all_figures,
+    figures_named,
+    study,
+)
 from caddis.lab.bloom_prefiltering.times import SealedStream, batch_of
 from caddis.lab.bloom_prefiltering.workload import (
     STREAM,
-    TABLE,
     Conditions,
     Draw,
     HashedWords,
@@ -30,17 +34,9 @@ from caddis.lab.bloom_prefiltering.workload import (
     size_of,
     sparse_size,
 )
-from caddis.lab.figures.figures import (
-    Place,
-    Run,
-    Task,
-    Values,
-    by_measure,
-    keys,
-    whole,
-    write_figures,
-)
+from caddis.lab.figures.figures import Values, by_measure, write_figures
 from caddis.lab.figures.plots import draw
+from caddis.lab.figures.runs import Place, Run, Task, keys, whole
 from caddis.lab.workloads import zipf_event_codes, zipf_predicates, zipf_subscriptions
 from caddis.lab.workloads.zipf import Predicates
 from caddis.sealed.clauses.clauses import MOST_CLAUSES
@@ -64,12 +60,13 @@ SMALL = Scale(
 CONDITIONS = Conditions(subscriptions=300, events=40)
 SETUP = Setup(CONDITIONS, seconds=0.0, batch=100)
 FIGURES = all_figures(CONDITIONS)
+STUDY = study(FIGURES, SMALL, SETUP)
 WORDS = HashedWords.of(KeyedHashing(b"of nobody" * 4))
 
 
 @pytest.fixture(scope="module")
 def runs() -> list[Run]:
-    return [run for task in plan(FIGURES, SMALL) for run in Experiment(SETUP)(task)]
+    return [run for task in STUDY.plan(()) for run in STUDY.worker(task)]
 
 
 @pytest.fixture(scope="module")
@@ -196,23 +193,29 @@ def test_a_clock_takes_the_best_of_its_passes():
 
 
 def test_every_figure_has_lines_and_every_experiment_a_figure():
-    assert {line.experiment for figure in FIGURES for line in figure.lines} == set(KINDS)
-    assert PREFILTERING.split(", ") == [figure.name for figure in FIGURES]
+    assert {line.experiment for figure in FIGURES for line in figure.lines} == set(EXPERIMENTS)
+    assert NAMES.split(", ") == [figure.name for figure in FIGURES]
 
 
 def test_what_is_done_is_not_done_again(runs):
-    assert plan(FIGURES, SMALL, whole(runs)) == []
-    assert whole(runs) == keys(plan(FIGURES, SMALL))
-    assert keys(plan(FIGURES, SMALL, whole(runs[:-1]))) == {runs[-1].key}
+    assert STUDY.plan(whole(runs)) == []
+    assert whole(runs) == keys(STUDY.plan(()))
+    assert keys(STUDY.plan(whole(runs[:-1]))) == {runs[-1].key}
 
 
 def test_what_is_counted_has_the_same_result_wherever_it_is_done():
-    task = Task("equalities", "", (Place(0.7, 0),))
-    there, sent = pickle.loads(pickle.dumps((Experiment(SETUP), task)))
-    assert there(sent) == Experiment(SETUP)(task)
+    task = Task("equalities", (Place("", 0.7, 0),))
+    there, sent = pickle.loads(pickle.dumps((STUDY.worker, task)))
+    assert there(sent) == STUDY.worker(task)
     other = SETUP._replace(conditions=replace(CONDITIONS, seed=2))
-    assert Experiment(other)(task) != Experiment(SETUP)(task)
-    assert not is_timed(task)
+    assert study(FIGURES, SMALL, other).worker(task) != STUDY.worker(task)
+
+
+def test_what_has_a_clock_is_done_alone_and_the_reader_is_warned():
+    timed = {task.experiment for task in STUDY.plan(()) if STUDY.timed(task)}
+    assert timed == {"aspe", "tokens", "times", "batches"}
+    assert STUDY.notes
+    assert study(figures_named(("tests",), CONDITIONS), SMALL, SETUP).notes == ()
 
 
 def test_no_two_repeats_draw_alike():
@@ -223,19 +226,15 @@ def test_no_two_repeats_draw_alike():
 
 
 def test_there_is_no_other_figure():
-    with pytest.raises(SealedError, match="there is no figure '2a'; there is: tests"):
+    with pytest.raises(CaddisError, match="there is no figure '2a'; there is: tests"):
         figures_named(("tests", "2a"), CONDITIONS)
 
 
-def test_figures_are_told_and_drawn(values, runs, tmp_path):
+def test_figures_are_drawn_and_written(values, tmp_path):
     some = figures_named(("rates", "same-size"), CONDITIONS)
-    written = draw(some, values, tmp_path, SHEETS, dpi=40)
-    assert [path.name for path in written] == ["rates.png", "same-size.png", "sizes.png"]
+    paths = draw(some, values, tmp_path, SHEETS, dpi=40)
+    assert [path.name for path in paths] == ["rates.png", "same-size.png", "sizes.png"]
     file = io.StringIO()
     write_figures(file, FIGURES, values)
-    told = {line.partition(",")[0] for line in file.getvalue().splitlines()[1:]}
-    assert told == {figure.name for figure in FIGURES}
-    kept = io.StringIO()
-    TABLE.write_header(kept)
-    TABLE.write(kept, runs)
-    assert whole(TABLE.read(io.StringIO(kept.getvalue()), "runs.csv")) == whole(runs)
+    written = {line.partition(",")[0] for line in file.getvalue().splitlines()[1:]}
+    assert written == {figure.name for figure in FIGURES}

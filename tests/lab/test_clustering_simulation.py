@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caddis.arrays import Int32s
-from caddis.lab.local_building_blocks.clusterings import Settled, settled, wishes
+from caddis.lab.local_building_blocks.clusterings import Settled, outcomes_and_cost, settled
 from caddis.lab.simulators.clustering import ClusteringSimulation, Spell
 from caddis.lab.workloads.interests import planted, redrawn, uniform
 from caddis.topics.clustering.interests import Interests, count, vote_costs
@@ -47,7 +47,7 @@ def test_messages_end_where_the_algebra_does(protocol: str, seed: int, k: int, s
     assert_same(simulation.run(), settled(before, schedule, k, schedule.begin(start)))
 
     simulation.change(after)
-    chosen, _ = wishes(after, schedule.channels, k)
+    chosen, _ = outcomes_and_cost(after, schedule.channels, k)
     moved = np.flatnonzero(chosen != schedule.channels).astype(np.int32)
     assert len(moved)
     assert_same(simulation.run(), settled(after, schedule, k, schedule.stir(moved)))
@@ -81,7 +81,7 @@ def test_a_fifth_of_all_topics_may_change_for_everybody_at_once_or_bit_by_bit(wi
         simulation.change(after, within_ms=within_ms)
         spell = simulation.run()
         assert spell.at_rest
-        chosen, cost = wishes(after, spell.channels, 5)
+        chosen, cost = outcomes_and_cost(after, spell.channels, 5)
         assert chosen.tolist() == spell.channels.tolist()
         assert spell.cost == cost == simulation.nodes[0].cost
 

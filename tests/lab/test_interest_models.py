@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.errors import TopicError
-from caddis.lab.local_building_blocks.clusterings import random_channels, wishes
+from caddis.lab.local_building_blocks.clusterings import outcomes_and_cost, random_channels
 from caddis.lab.workloads.interests import (
     MODELS,
     chosen,
@@ -127,5 +127,5 @@ def test_kmeans_more_than_halves_the_cost_of_real_interests():
     interests, names = from_json(DEEZER.read_text())
     assert (interests.subscribers, len(names)) == (47_538, 84)
     rng = np.random.default_rng(1)
-    by_chance = wishes(interests, random_channels(84, 10, rng), 10)[1]
+    by_chance = outcomes_and_cost(interests, random_channels(84, 10, rng), 10)[1]
     assert kmeans(interests, 10, rng).cost < 0.5 * by_chance

@@ -1,7 +1,6 @@
 """What is run for the paper on local building blocks, and what is made of it."""
 
 import io
-import math
 import pickle
 from dataclasses import replace
 
@@ -9,26 +8,20 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Canvas
 
-from caddis.cli.lab.options import BLOCKS
-from caddis.errors import TopicError
-from caddis.lab.figures.figures import (
-    Cell,
-    Figure,
-    Line,
-    Place,
-    Run,
-    Task,
-    by_measure,
-    cells,
-    keys,
-    whole,
-    write_figures,
-)
-from caddis.lab.figures.plots import distinct, draw, draw_panel, in_one
+from caddis.cli.lab.local_building_blocks import FIGURES as NAMES
+from caddis.errors import CaddisError, TopicError
+from caddis.lab.figures.figures import Study, by_measure, cells, write_figures
+from caddis.lab.figures.plots import draw, draw_panel
+from caddis.lab.figures.runs import Place, Run, Task, keys, whole
 from caddis.lab.local_building_blocks.clusterings import FIRST, LAST, Ballot
-from caddis.lab.local_building_blocks.figures import SHEETS, all_figures, figures_named
-from caddis.lab.local_building_blocks.kinds import KINDS, Experiment, places, plan
-from caddis.lab.local_building_blocks.runs import TABLE, Conditions, Scale, Setup
+from caddis.lab.local_building_blocks.figures import (
+    EXPERIMENTS,
+    SHEETS,
+    all_figures,
+    figures_named,
+    study,
+)
+from caddis.lab.local_building_blocks.setup import Conditions, Scale, Setup
 from caddis.lab.local_building_blocks.votes import COMPLETE, quiet, simulated, tree_of
 from caddis.lab.simulators.tree import a_round, complete_binary_tree
 from caddis.lab.simulators.vote_rounds import Tree, VoteRounds, gaussian_costs
@@ -53,26 +46,27 @@ SMALL = Scale(
 CONDITIONS = Conditions(nodes=60, changed=0.05, subscribers=80, topics=12, k=3)
 SETUP = Setup(CONDITIONS, planted(80, 12, np.random.default_rng(0)))
 FIGURES = all_figures(SMALL, 0.05)
+STUDY = study(FIGURES, SMALL, SETUP)
 
 
 @pytest.fixture(scope="module")
 def runs() -> list[Run]:
-    return [run for task in plan(FIGURES, SMALL, CONDITIONS) for run in Experiment(SETUP)(task)]
+    return [run for task in STUDY.plan(()) for run in STUDY.worker(task)]
 
 
-def made_up(x: float, repeat: int, measure: str, value: float, of: int = 1) -> Run:
-    return Run("distance", "complete", x, repeat, measure, of, value)
+def study_of(*names: str) -> Study:
+    return study(figures_named(names, SMALL, 0.05), SMALL, SETUP)
 
 
 def test_what_figures_share_is_run_once():
-    tasks = plan(figures_named(("2a", "2b", "first", "upkeep"), SMALL, 0.05), SMALL, CONDITIONS)
-    everywhere = [(task.setting, place) for task in tasks for place in task.places]
+    tasks = study_of("2a", "2b", "first", "upkeep").plan(())
+    everywhere = [place for task in tasks for place in task.places]
     assert len(everywhere) == len(set(everywhere)) == 2 * 4
     assert {task.experiment for task in tasks} == {"distance"}
 
 
 def test_every_figure_has_lines_and_every_experiment_a_figure():
-    assert {line.experiment for figure in FIGURES for line in figure.lines} == set(KINDS)
+    assert {line.experiment for figure in FIGURES for line in figure.lines} == set(EXPERIMENTS)
     assert len({figure.name for figure in FIGURES}) == len(FIGURES)
 
 
@@ -85,38 +79,40 @@ def test_titles_say_how_many_inputs_change():
 
 
 def test_the_help_names_every_figure():
-    assert BLOCKS.split(", ") == [figure.name for figure in FIGURES]
+    assert NAMES.split(", ") == [figure.name for figure in FIGURES]
 
 
 def test_large_trees_come_first():
-    tasks = plan(FIGURES, SMALL, CONDITIONS)
+    tasks = STUDY.plan(())
     assert [task.places[0].x for task in tasks[:3]] == [100, 100, 100]
 
 
 def test_what_is_done_is_not_done_again(runs):
-    assert plan(FIGURES, SMALL, CONDITIONS, whole(runs)) == []
-    assert whole(runs) == keys(plan(FIGURES, SMALL, CONDITIONS))
+    assert STUDY.plan(whole(runs)) == []
+    assert whole(runs) == keys(STUDY.plan(()))
 
 
 def test_a_run_that_lost_a_measure_is_done_again(runs):
-    left = plan(FIGURES, SMALL, CONDITIONS, whole(runs[:-1]))
+    left = STUDY.plan(whole(runs[:-1]))
     assert keys(left) == {runs[-1].key}
 
 
 def test_a_task_has_the_same_result_wherever_it_is_done():
-    task = Task("interests", LAST, (Place(4.0, 0), Place(8.0, 0)))
-    there, sent = pickle.loads(pickle.dumps((Experiment(SETUP), task)))
-    assert there(sent) == Experiment(SETUP)(task)
+    task = Task("interests", (Place(LAST, 4.0, 0), Place(LAST, 8.0, 0)))
+    there, sent = pickle.loads(pickle.dumps((STUDY.worker, task)))
+    assert there(sent) == STUDY.worker(task)
 
 
 def test_another_seed_draws_others():
-    task = Task("distance", "random", (Place(0.1, 0),))
+    task = Task("distance", (Place("random", 0.1, 0),))
     other = SETUP._replace(conditions=replace(CONDITIONS, seed=2))
-    assert Experiment(other)(task) != Experiment(SETUP)(task)
+    assert study(FIGURES, SMALL, other).worker(task) != STUDY.worker(task)
 
 
 def test_topics_are_voted_on_once_each():
-    assert places("interests", SMALL, CONDITIONS) == [Place(0.0, 0), Place(4.0, 0), Place(8.0, 0)]
+    [first, last] = study_of("interests").plan(())[:2]
+    assert first.places == tuple(Place(FIRST, topic, 0) for topic in (0.0, 4.0, 8.0))
+    assert [place.setting for place in last.places] == [LAST] * 3
 
 
 def test_every_line_has_all_its_places(runs):
@@ -126,8 +122,12 @@ def test_every_line_has_all_its_places(runs):
             if "waves" in line.measure or line.against:
                 continue
             found = [cell for cell in cells(figure, values) if cell.line == line.label]
-            assert [cell.x for cell in found] == list(getattr(SMALL, KINDS[line.experiment].axis))
-            assert all(cell.runs == getattr(SMALL, KINDS[line.experiment].often) for cell in found)
+            assert [cell.x for cell in found] == list(
+                getattr(SMALL, EXPERIMENTS[line.experiment].axis)
+            )
+            assert all(
+                cell.runs == getattr(SMALL, EXPERIMENTS[line.experiment].often) for cell in found
+            )
 
 
 def test_measures_are_what_they_are_known_to_be(runs):
@@ -136,7 +136,9 @@ def test_measures_are_what_they_are_known_to_be(runs):
     assert {value for of in first.values() for value in of.values()} == {2 * 59 / 60}
     bound = values["filters", "0.8", "bound_per_bit"]
     case = replace(CONDITIONS, nodes=1000)
-    [big, *_] = Experiment(Setup(case, SETUP.interests))(Task("filters", "0.8", (Place(50, 0),)))
+    [big, *_] = study(FIGURES, SMALL, Setup(case, SETUP.interests)).worker(
+        Task("filters", (Place("0.8", 50, 0),))
+    )
     assert big.value == pytest.approx(0.0256, abs=1e-4)
     assert bound[100][0] < bound[50][0] < 1
     assert set(values["convergence", "5", "scheduled"][0.2].values()) == {1.0}
@@ -188,44 +190,8 @@ def test_without_random_delays_real_nodes_say_what_the_engine_says():
     assert real.now == engine.rounds
 
 
-def test_a_line_is_the_mean_of_its_runs_and_what_is_there_twice_counts_once():
-    line = Line("voting", "distance", "complete", "voting")
-    one = Figure("2a", "", "", "", (line,))
-    some = [made_up(0.1, 0, "voting", 4), made_up(0.1, 1, "voting", 8)]
-    expected = [Cell("voting", 0.1, 6.0, 2.0, 2)]
-    assert cells(one, by_measure(some)) == expected
-    assert cells(one, by_measure([*some, *some])) == expected
-
-
-def test_what_has_no_value_counts_nowhere():
-    line = Line("voting", "distance", "complete", "voting")
-    some = [made_up(0.1, 0, "voting", math.nan), made_up(0.5, 0, "voting", math.nan)]
-    some.append(made_up(0.1, 1, "voting", 3))
-    found = cells(Figure("2a", "", "", "", (line,)), by_measure(some))
-    assert found == [Cell("voting", 0.1, 3.0, 0.0, 1)]
-
-
-def test_a_cloud_stands_where_its_votes_were_hard():
-    line = Line("votes", "distance", "complete", "voting", "distance")
-    some = [made_up(7, 0, "voting", 4), made_up(7, 0, "distance", 0.3)]
-    some += [made_up(8, 0, "voting", 9), made_up(8, 0, "distance", 0.1)]
-    found = cells(Figure("f", "", "", "", (line,)), by_measure(some))
-    assert [(cell.x, cell.mean) for cell in found] == [(0.1, 9), (0.3, 4)]
-
-
-def test_runs_survive_a_file(runs):
-    file = io.StringIO()
-    TABLE.write_header(file)
-    TABLE.write(file, runs)
-    again = TABLE.read(io.StringIO(file.getvalue()), "runs.csv")
-    assert whole(again) == whole(runs)
-    assert [run.value for run in again] == pytest.approx(
-        [run.value for run in runs], rel=1e-5, nan_ok=True
-    )
-
-
 def test_there_is_no_other_figure():
-    with pytest.raises(TopicError, match="there is no figure '3a'; there is: 1, 2a"):
+    with pytest.raises(CaddisError, match="there is no figure '3a'; there is: 1, 2a"):
         figures_named(("2a", "3a"), SMALL, 0.05)
 
 
@@ -242,43 +208,11 @@ def test_figures_are_drawn(runs, tmp_path):
     assert all(path.stat().st_size > 1000 for path in written)
 
 
-def test_lines_that_coincide_are_drawn_as_one():
-    lines = tuple(Line(f"k = {k}", "distance", "complete", f"of {k}") for k in (5, 10, 20))
-    some = [made_up(x, 0, f"of {k}", 1 + (k == 10)) for x in (0.1, 0.2) for k in (5, 10, 20)]
-    found = distinct(Figure("", "", "", "", lines), by_measure(some))
-    assert [in_one([line.label for line in same]) for same, _ in found] == ["k = 5, 20", "k = 10"]
-
-
-def test_lines_without_points_and_clouds_are_not_taken_for_one():
-    lines = tuple(Line(f"k = {k}", "distance", "complete", "none") for k in (5, 10))
-    assert len(distinct(Figure("", "", "", "", lines), {})) == 2
-
-
 def test_shares_are_drawn_up_to_one(runs):
     [figure] = figures_named(("convergence",), SMALL, 0.05)
     panel = Canvas().subplots()
     draw_panel(panel, figure, by_measure(runs))
     assert panel.get_ylim() == (0, 1.05)
-
-
-def test_a_mean_of_a_single_run_is_hollow():
-    some = [
-        made_up(0.1, 0, "voting", 4),
-        made_up(0.1, 1, "voting", 8),
-        made_up(0.5, 0, "voting", 3),
-    ]
-    line, panel = Line("voting", "distance", "complete", "voting"), Canvas().subplots()
-    draw_panel(panel, Figure("2a", "", "", "", (line,)), by_measure(some))
-    hollow = [one for one in panel.lines if one.get_markerfacecolor() == "white"]
-    assert [np.asarray(one.get_xdata()).tolist() for one in hollow] == [[0.5]]
-
-
-def test_a_ratio_is_that_of_the_same_runs():
-    line = Line("search", "distance", "complete", "search", over="kmeans")
-    some = [made_up(5, repeat, "search", value) for repeat, value in enumerate((1, 9, 4))]
-    some += [made_up(5, repeat, "kmeans", value) for repeat, value in enumerate((2, 6, 0))]
-    [cell] = cells(Figure("f", "", "", "", (line,)), by_measure(some))
-    assert (cell.mean, cell.runs) == (1.0, 2), "what is divided by 0 has no value"
 
 
 def test_clusterings_are_drawn_around_k_means(runs):
@@ -293,5 +227,5 @@ def test_every_figure_is_told(runs):
     file = io.StringIO()
     write_figures(file, FIGURES, by_measure(runs))
     lines = file.getvalue().splitlines()
-    assert lines[0] == "figure,line,x,mean,error,runs"
+    assert lines[0] == "figure,line,x,mean,error,runs,ratio,ratio_low,ratio_high,x_ratio"
     assert {line.partition(",")[0] for line in lines[1:]} == {figure.name for figure in FIGURES}

@@ -13,7 +13,7 @@ import pytest
 
 from caddis.lab.simulators import overlay as simulator
 from caddis.lab.simulators.overlay import Crash, _along, simulate
-from caddis.lab.simulators.overlay_report import Simulation, size_of
+from caddis.lab.simulators.overlay_report import OverlayReport, size_of
 from caddis.lab.workloads.instances import Subscription, Workload, parsed, where_of
 from caddis.ordering.certificate import Instance
 from caddis.overlay.event_broker import EventBroker
@@ -119,7 +119,7 @@ def test_crashes_and_losses_change_nobody_s_notifications(forwarding, brokers):
 # -- time
 
 
-def numbers(found: Simulation) -> list[object]:
+def numbers(found: OverlayReport) -> list[object]:
     return [
         sorted(found.notified),
         found.latency_ms.tolist(),
@@ -313,7 +313,7 @@ def test_nothing_waits_for_clocks_that_nobody_listens_to_any_longer():
 # -- means
 
 
-def a_simulation() -> Simulation:
+def a_simulation() -> OverlayReport:
     """Three subscriptions at broker 0 and one at 1; event 0 notified three, event 1 one."""
     found = simulate(*a_chain("c"), "mec")
     return replace(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Int32s
 from caddis.errors import TopicError
-from caddis.lab.local_building_blocks.clusterings import adopt_all, random_channels, settled, wishes
+from caddis.lab.local_building_blocks.clusterings import adopt_all, random_channels, settled, outcomes_and_cost
 from caddis.lab.workloads.interests import MODELS, planted, redrawn, uniform, zipf
 from caddis.topics.clustering.interests import Interests
 from caddis.topics.clustering.schedule import Mode, Schedule, Settings, Wave
@@ -59,7 +59,7 @@ def test_a_wave_has_each_of_its_topics_once(case: Case, share: float, moves: flo
     wave: Wave | None = schedule.begin("concurrent")
     while wave is not None:
         assert 0 < len(set(wave.topics.tolist())) == len(wave.topics)
-        chosen, cost = wishes(interests, schedule.channels, k)
+        chosen, cost = outcomes_and_cost(interests, schedule.channels, k)
         wave = schedule.settle(chosen[wave.topics], cost)
 
 
@@ -72,13 +72,13 @@ def test_concurrent_votes_come_to_rest_after_20_of_100_topics_changed(model: str
         before = MODELS[model](200, 100, rng)
         settled(before, schedule, k, schedule.begin("leader"))
         interests = redrawn(before, MODELS[model](200, 100, rng), 20, rng)
-        wish, cost = wishes(interests, schedule.channels, k)
+        wish, cost = outcomes_and_cost(interests, schedule.channels, k)
         moved = np.flatnonzero(wish != schedule.channels).astype(np.int32)
         end = settled(interests, schedule, k, schedule.stir(moved))
         assert end.mode == "concurrent"
         assert end.waves < 150
         assert end.cost < cost
-        assert (wishes(interests, end.channels, k)[0] == end.channels).all()
+        assert (outcomes_and_cost(interests, end.channels, k)[0] == end.channels).all()
 
 
 def test_all_at_once_without_looking_at_the_cost_does_not_come_to_rest():

@@ -1,30 +1,120 @@
-"""What `caddis lab bloom-prefiltering` does: run what is missing on Spark, tell and draw it."""
+"""`caddis lab bloom-prefiltering`: the encrypted tests that Bloom filters spare, and the cost."""
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
-from caddis.cli.lab.bloom_prefiltering_order import PrefilteringOrder
-from caddis.cli.lab.figures import Redrawn, Study
-from caddis.cli.lab.figures import redraw as redraw_figures
-from caddis.cli.shell import Job
-from caddis.lab.bloom_prefiltering import SHEETS, TABLE, Experiment, is_timed, plan
+import typer
 
-CLOCKS = "Times are those of this machine as it was; what is compared ran in turn in one process."
+from caddis.cli.lab.shared import OPEN, StudyOptions, app, redraw_study, size, up_to, words
+from caddis.cli.shell import fills
+
+if TYPE_CHECKING:
+    from caddis.lab.figures import Study
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+  caddis lab bloom-prefiltering --quick --out quick
+
+  caddis lab bloom-prefiltering --figures tests,equalities --out tests
+
+  caddis lab bloom-prefiltering --largest 100000 --rate 0.01 --out other
+"""
+FIGURES = "tests, times, compared, sealed, rates, wire, same-size, equalities, targets, batches"
 
 
-def redraw(order: PrefilteringOrder, job: Job) -> Redrawn:
-    """Run what is missing, and draw the figures."""
-    figures, scale, setup = order.wanted(), order.scale(), order.setup()
-    tasks = plan(figures, scale)
-    study = Study(
-        figures=figures,
-        conditions=setup.conditions,
-        table=TABLE,
-        plan=partial(plan, figures, scale),
-        experiment=Experiment(setup),
-        sheets=SHEETS,
-        notes=(CLOCKS,) if any(map(is_timed, tasks)) else (),
-        alone=is_timed,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BloomPrefilteringOptions(StudyOptions):
+    """The options of `caddis lab bloom-prefiltering`; None stands for the usual size."""
+
+    figures: Annotated[
+        str,
+        typer.Option(
+            metavar="LIST",
+            help=f"Which figures to draw, all of them by default: {FIGURES}.",
+            show_default=False,
+        ),
+    ] = ""
+    rate: Annotated[
+        float,
+        typer.Option(
+            min=1e-9,
+            max=0.5,
+            metavar="X",
+            help="The false-positive rate that filters are made for.",
+            rich_help_panel=OPEN,
+        ),
+    ] = 0.001
+    repeats: Annotated[int | None, size("Runs at a point.", "5; quick: 1")] = None
+    few: Annotated[
+        int | None, size("Runs at a point where a single run is large.", "3; quick: 1")
+    ] = None
+    subscriptions: Annotated[
+        int | None,
+        size("Subscriptions, where their number does not vary.", "100,000; quick: 10,000"),
+    ] = None
+    events: Annotated[int | None, size("Events on which tests are counted.", "300; quick: 100")] = (
+        None
     )
-    return redraw_figures(study, order.out, order.master, job)
+    largest: Annotated[int | None, size("The most subscriptions.", "1,000,000; quick: 100,000")] = (
+        None
+    )
+    largest_aspe: Annotated[
+        int | None,
+        size("The most subscriptions of sealed matching by aspe.", "100,000; quick: 10,000"),
+    ] = None
+    largest_tokens: Annotated[
+        int | None,
+        size("The most subscriptions of sealed matching by tokens.", "1,000,000; quick: 10,000"),
+    ] = None
+
+    def study(self) -> Study:
+        """The figures and the conditions that these options ask for."""
+        from caddis.lab.bloom_prefiltering import (
+            QUICK,
+            QUICK_BATCH,
+            QUICK_CONDITIONS,
+            Conditions,
+            Scale,
+            Setup,
+            figures_named,
+            study,
+        )
+
+        usual = QUICK_CONDITIONS if self.quick else Conditions()
+        conditions = Conditions(
+            subscriptions=self.subscriptions or usual.subscriptions,
+            events=self.events or usual.events,
+            rate=self.rate,
+            seed=self.seed,
+        )
+        scale = QUICK if self.quick else Scale()
+        setup = Setup(conditions, scale.seconds)
+        return study(
+            figures_named(words(self.figures), conditions),
+            replace(
+                scale,
+                repeats=self.repeats or scale.repeats,
+                few=self.few or scale.few,
+                subscriptions=up_to(self.largest, scale.subscriptions),
+                aspe=up_to(self.largest_aspe, scale.aspe),
+                tokens=up_to(self.largest_tokens, scale.tokens),
+            ),
+            setup._replace(batch=QUICK_BATCH) if self.quick else setup,
+        )
+
+
+@app.command(name="bloom-prefiltering", epilog=EXAMPLES)
+@fills(BloomPrefilteringOptions)
+def command(options: BloomPrefilteringOptions) -> None:
+    """Draw what "Bloom Filters: A Content Based Prefiltering Technique" claims, and ours.
+
+    The figures show how many encrypted tests Bloom filters leave, how long it
+    takes to find them, how often filters err, and what that depends on: the
+    paper's lists and filters beside ours. Each run is kept as soon as it is
+    done, so the same command goes on where Ctrl-C stopped it. Runs with a
+    clock are done one at a time.
+    """
+    redraw_study(options)

@@ -1,51 +1,27 @@
-"""TODO."""
+"""The paper on adaptive filtering (Zaarour and Curry): who runs which model in an overlay.
 
-from caddis.lab.adaptive_filtering.figures import (
-    BASELINE,
+`experiment` simulates workloads on trees of brokers under several policies; `figures` has the
+paper's Figure 3, our frontier of delay and total cost, and what policies save. `study` puts them
+together for `caddis lab adaptive-filtering`.
+"""
+
+from caddis.lab.adaptive_filtering.experiment import (
+    QUICK,
+    QUICK_EVENTS,
     SYNTHETIC,
+    TREES,
     Conditions,
-    Experiment,
-    Figure,
-    Measure,
-    Run,
     Scale,
-    Task,
-    draw_topologies,
-    figure,
-    plan,
-    policy_named,
 )
-from caddis.lab.adaptive_filtering.plots import draw
-from caddis.lab.adaptive_filtering.results import (
-    MEANS,
-    TABLE,
-    Cell,
-    cells,
-    percent_less,
-    savings,
-    write_figures,
-)
+from caddis.lab.adaptive_filtering.figures import chosen_figures, study
 
 __all__ = [
-    "BASELINE",
-    "MEANS",
+    "QUICK",
+    "QUICK_EVENTS",
     "SYNTHETIC",
-    "TABLE",
-    "Cell",
+    "TREES",
     "Conditions",
-    "Experiment",
-    "Figure",
-    "Measure",
-    "Run",
     "Scale",
-    "Task",
-    "cells",
-    "draw",
-    "draw_topologies",
-    "figure",
-    "percent_less",
-    "plan",
-    "policy_named",
-    "savings",
-    "write_figures",
+    "chosen_figures",
+    "study",
 ]

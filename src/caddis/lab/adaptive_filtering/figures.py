@@ -1,307 +1,205 @@
-"""Figure 3 of "Adaptive Filtering of Visual Content in Distributed Publish/Subscribe Systems".
-
-A figure is a list of points (how many subscriptions and concepts, how popular each concept is) and
-the policies that are compared there. A task is one workload at one point, on one topology, with all
-policies that are to be run on it, so that ratios between policies are those of paired runs. Figures
-3a and 3c are of the same runs, and a point that several figures share is run once.
-
-What the paper fixes are the defaults. What it leaves open stands in `Conditions`, but for how the
-mean delay is taken: a run tells all four (see `simulation.Mean`).
-"""
+"""Figure 3 of the paper, our frontier of delay and cost, and what policies save against `air`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 
 from caddis.arrays import Floats
-from caddis.errors import OverlayError
-from caddis.lab.simulators import RoutingTables, Simulation, simulate, subscribe_all
-from caddis.lab.workloads import Popularity, Range, Workload, draw_workload, paper_workload
-from caddis.overlay.forwarding import FORWARDINGS, Forwarding
-from caddis.overlay.topology import Topology
+from caddis.errors import CaddisError
+from caddis.lab.adaptive_filtering.experiment import (
+    SYNTHETIC,
+    Conditions,
+    OverlayWorker,
+    Scale,
+    draw_topologies,
+    plan,
+    policy_named,
+    setting_of,
+)
+from caddis.lab.figures import Figure, Line, Spot, Study, Style, Table, Values, cells, figures_named
+from caddis.lab.simulators import MEANS, Mean
 
 BASELINE = "air"
 POLICIES = ("air", "ail", "mec", "emec", "frontier")
 PATIENCES = (0, 25, 50, 100, 200, 400)
-"""Milliseconds at which the policy `frontier` is tried, besides its own."""
-SYNTHETIC = "synthetic"
-TRAFFIC = ("publish", "learnt")
-"""The kinds of messages that an event causes."""
+"""Milliseconds at which the policy `frontier` is tried, besides its own patience."""
+COMPARED = (*POLICIES[:4], "eager", *(f"frontier@{ms}" for ms in PATIENCES), "frontier")
+"""What the figure of the frontier compares: the paper's policies, eager, and every patience."""
+SHEETS = {"figure-3": ("3a", "3b", "3c", "3d")}
+STYLES = {
+    "air": Style("#D55E00", "s"),
+    "ail": Style("#E69F00", "^"),
+    "mec": Style("#56B4E9", "v"),
+    "emec": Style("#0072B2", "o"),
+    "eager": Style("#CC79A7", "P"),
+    "frontier": Style("#009E73", "D"),
+}
+OTHER = Style("#000000", "x")
+MADE_UP = (
+    "Topologies are made up like PlanetLab's; --round-trips names measured round trips instead."
+)
+MS, COST, ON_NOTIFICATIONS = "ms an event", "cost_ms", "delay_notifications_ms"
 
-Measure = Literal["delay", "cost"]
-Axis = Literal["subscriptions", "concepts"]
 
+def all_figures(
+    scale: Scale, policies: Sequence[str] = POLICIES, mean: Mean = "paths"
+) -> tuple[Figure, ...]:
+    """The paper's four figures for these policies, and the frontier.
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """What all runs have in common; runs under other conditions are not comparable.
-
-    events: published in a run.
-    exponent: of Zipf's law; the paper does not tell.
-    at_most: so many concepts a subscription; the paper does not tell.
-    covering: whether covered clauses are kept from neighbours, where the policy likes it; the paper
-        does not speak of it.
-    link_delays: whether links take time, which only matters to who waits for another broker.
-    trees: where the round-trip times come from: SYNTHETIC, or a digest of the matrices.
+    mean: how the delays of figures 3a, 3b and 3d are averaged.
     """
-
-    events: int = 1000
-    brokers: int = 100
-    exponent: float = 1.0
-    at_most: int = 5
-    covering: bool = False
-    link_delays: bool = True
-    seed: int = 1
-    trees: str = SYNTHETIC
-    costs: Range = (12, 16)
-    selectivity: Range = (0, 0.25)
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Where figures are measured, and how often.
-
-    fixed_subscriptions: where concepts vary, and for the frontier.
-    fixed_concepts: where subscriptions vary, and for the frontier.
-    """
-
-    topologies: int = 5
-    repeats: int = 5
-    subscriptions: tuple[int, ...] = (500, 1000, 2000, 3000, 4000, 5000)
-    concepts: tuple[int, ...] = (20, 50, 100, 150, 200)
-    fixed_subscriptions: int = 3000
-    fixed_concepts: int = 100
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Point:
-    """Where a figure is measured."""
-
-    popularity: Popularity
-    subscriptions: int
-    concepts: int
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """What is drawn: a measure against an axis; the frontier has no axis, and both measures."""
-
-    name: str
-    title: str
-    measure: Measure
-    axis: Axis | None
-    points: tuple[Point, ...]
-    policies: tuple[str, ...]
-
-    def x(self, point: Point) -> int:
-        """Where a point stands on the axis."""
-        return point.concepts if self.axis == "concepts" else point.subscriptions
-
-
-FIGURES = ("3a", "3b", "3c", "3d", "frontier")
-
-
-def figure(name: str, scale: Scale, policies: Sequence[str] = POLICIES) -> Figure:
-    """One of FIGURES.
-
-    >>> figure("3d", Scale()).points[0]
-    Point(popularity='zipf', subscriptions=3000, concepts=20)
-    """
-    zipf = tuple(Point("zipf", count, scale.fixed_concepts) for count in scale.subscriptions)
-    few = tuple(Point("zipf", scale.fixed_subscriptions, count) for count in scale.concepts)
-    uniform = tuple(replace(point, popularity="uniform") for point in zipf)
-    one = (Point("zipf", scale.fixed_subscriptions, scale.fixed_concepts),)
-    law, flat = f"Zipf popularity, {scale.fixed_concepts:,} concepts", "uniform popularity"
+    subscriptions = [(x, scale.fixed_concepts, x) for x in scale.subscriptions]
+    concepts = [(x, x, scale.fixed_subscriptions) for x in scale.concepts]
+    law = f"Zipf popularity, {scale.fixed_concepts:,} concepts"
     many = f"Zipf popularity, {scale.fixed_subscriptions:,} subscriptions"
-    made = (
-        Figure("3a", f"delay, {law}", "delay", "subscriptions", zipf, (*policies,)),
-        Figure("3b", f"delay, {flat}", "delay", "subscriptions", uniform, (*policies,)),
-        Figure("3c", f"total cost, {law}", "cost", "subscriptions", zipf, (*policies,)),
-        Figure("3d", f"delay, {many}", "delay", "concepts", few, (*policies,)),
-        Figure("frontier", f"delay and total cost, {many}", "delay", None, one, _compared()),
+
+    def figure(
+        name: str, title: str, axis: str, popularity: str, points: list[tuple[int, int, int]]
+    ) -> Figure:
+        measure = COST if title.startswith("total cost") else f"delay_{mean}_ms"
+        lines = tuple(_line(policy, popularity, measure, points) for policy in policies)
+        note = "" if measure == COST else f"mean over {mean}"
+        return Figure(name, title, axis, MS, lines, log_x=False, baseline=BASELINE, note=note)
+
+    return (
+        figure("3a", f"delay, {law}", "subscriptions", "zipf", subscriptions),
+        figure("3b", "delay, uniform popularity", "subscriptions", "uniform", subscriptions),
+        figure("3c", f"total cost, {law}", "subscriptions", "zipf", subscriptions),
+        figure("3d", f"delay, {many}", "concepts", "zipf", concepts),
+        _frontier(f"delay and total cost, {many}", scale),
     )
-    found = [one for one in made if one.name == name]
-    if not found:
-        raise OverlayError(f"there is no figure {name!r}; there is: {', '.join(FIGURES)}")
-    return found[0]
 
 
-def policy_named(name: str) -> Forwarding:
-    """A policy, perhaps with a patience of its own in milliseconds.
+def study(
+    figures: tuple[Figure, ...],
+    scale: Scale,
+    conditions: Conditions,
+    matrices: Sequence[Floats] = (),
+) -> Study:
+    """What runs and draws these figures.
 
-    >>> policy_named("frontier@50").sharing.patience_ms
-    50.0
+    matrices: measured round-trip times between sites; without any, topologies are made up.
     """
-    base, at, patience = name.partition("@")
-    found = FORWARDINGS.named(base)
-    if not at:
-        return found
-    if found.sharing is None or not patience.replace(".", "", 1).isdigit():
-        raise OverlayError(f"{name!r}: patience is told as in frontier@50, in milliseconds")
-    return replace(found, sharing=replace(found.sharing, patience_ms=float(patience)))
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One workload, under some policies."""
-
-    point: Point
-    topology: int
-    repeat: int
-    policies: tuple[str, ...]
-
-
-Key = tuple[Point, int, int, str]
-"""What tells a run from others: point, topology, repeat and policy."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What one policy made of one workload; delays, costs, messages and bytes are by event."""
-
-    popularity: Popularity
-    subscriptions: int
-    concepts: int
-    topology: int
-    repeat: int
-    policy: str
-    delay_notifications_ms: float
-    delay_brokers_ms: float
-    delay_events_ms: float
-    delay_paths_ms: float
-    delay_p95_ms: float
-    latency_ms: float
-    latency_p95_ms: float
-    """With links, as `delay` is without them; means over notifications."""
-    cost_ms: float
-    runs: float
-    messages: float
-    bytes: float
-    notifications: int
-
-    @property
-    def point(self) -> Point:
-        return Point(self.popularity, self.subscriptions, self.concepts)
-
-    @property
-    def key(self) -> Key:
-        return self.point, self.topology, self.repeat, self.policy
-
-
-def plan(figures: Iterable[Figure], scale: Scale, done: Collection[Key] = ()) -> list[Task]:
-    """What is left to do, in an order in which long and short tasks are mixed."""
-    wanted: dict[Point, dict[str, None]] = {}
-    for one in figures:
-        for point in one.points:
-            wanted.setdefault(point, {}).update(dict.fromkeys(one.policies))
-    tasks = [
-        Task(point, topology, repeat, left)
-        for point in sorted(wanted)
-        for topology in range(scale.topologies)
-        for repeat in range(scale.repeats)
-        if (left := tuple(p for p in wanted[point] if (point, topology, repeat, p) not in done))
-    ]
-    order = np.random.default_rng(0).permutation(len(tasks))
-    return [tasks[place] for place in order.tolist()]
-
-
-def draw_topologies(
-    conditions: Conditions, count: int, matrices: Sequence[Floats] = ()
-) -> tuple[Topology, ...]:
-    """Trees of brokers, the next one from the next matrix; each is the same whatever the count."""
-    made = []
-    for number in range(count):
-        rng = np.random.default_rng([conditions.seed, number])
-        if matrices:
-            matrix = matrices[number % len(matrices)]
-            made.append(Topology.from_round_trips(matrix, conditions.brokers, rng))
-        else:
-            made.append(Topology.synthetic(conditions.brokers, rng))
-    return tuple(made)
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """Does tasks: the same task has the same result, wherever it is done."""
-
-    conditions: Conditions
-    topologies: tuple[Topology, ...]
-
-    def __call__(self, task: Task) -> tuple[Run, ...]:
-        """A run for each policy; all of them notify the same people of the same events."""
-        topology, workload = self.topologies[task.topology], self._workload(task)
-        tables: dict[bool, RoutingTables] = {}
-        runs, notified = [], None
-        for policy in task.policies:
-            forwarding = policy_named(policy)
-            covers = self.conditions.covering and forwarding.covers
-            if covers not in tables:
-                tables[covers] = subscribe_all(topology, workload, covering=covers)
-            found = simulate(
-                topology,
-                workload,
-                forwarding,
-                covering=covers,
-                link_delays=self.conditions.link_delays,
-                tables=tables[covers],
-            )
-            if notified not in (None, found.notified):
-                raise OverlayError(f"{policy} notifies others than {task.policies[0]}: {task}")
-            notified = found.notified
-            runs.append(_run(task, policy, found))
-        return tuple(runs)
-
-    def _workload(self, task: Task) -> Workload:
-        """Drawn alike at all points, as far as they have the same concepts."""
-        ours, point = self.conditions, task.point
-        rng = np.random.default_rng([ours.seed, task.topology, task.repeat])
-        instance = paper_workload(
-            point.subscriptions,
-            point.concepts,
-            popularity=point.popularity,
-            exponent=ours.exponent,
-            at_most=ours.at_most,
-            costs=ours.costs,
-            selectivity=ours.selectivity,
-            rng=rng,
-        )
-        topology = self.topologies[task.topology]
-        return draw_workload(topology, instance, events=ours.events, rng=rng)
-
-
-def _run(task: Task, policy: str, found: Simulation) -> Run:
-    point, events = task.point, len(found.runs)
-    return Run(
-        popularity=point.popularity,
-        subscriptions=point.subscriptions,
-        concepts=point.concepts,
-        topology=task.topology,
-        repeat=task.repeat,
-        policy=policy,
-        delay_notifications_ms=found.mean_delay_ms("notifications"),
-        delay_brokers_ms=found.mean_delay_ms("brokers"),
-        delay_events_ms=found.mean_delay_ms("events"),
-        delay_paths_ms=found.mean_delay_ms("paths"),
-        delay_p95_ms=_p95(found.delay_ms),
-        latency_ms=float(found.latency_ms.mean()) if len(found.event) else float("nan"),
-        latency_p95_ms=_p95(found.latency_ms),
-        cost_ms=found.cost_ms,
-        runs=found.runs_per_event,
-        messages=sum(found.messages.get(kind, 0) for kind in TRAFFIC) / events,
-        bytes=sum(found.nbytes.get(kind, 0) for kind in TRAFFIC) / events,
-        notifications=len(found.event),
+    topologies = draw_topologies(conditions, scale.topologies, matrices)
+    return Study(
+        figures,
+        conditions,
+        partial(plan, figures, scale),
+        OverlayWorker(conditions, topologies),
+        SHEETS,
+        notes=(MADE_UP,) if conditions.trees == SYNTHETIC else (),
+        tables=partial(savings_tables, figures),
     )
 
 
-def _p95(values: Floats) -> float:
-    return float(np.quantile(values, 0.95)) if len(values) else float("nan")
+def chosen_figures(
+    names: Sequence[str], scale: Scale, policies: Sequence[str], mean: Mean
+) -> tuple[Figure, ...]:
+    """The figures of these names, for these policies, all of which must be known."""
+    if not names or not policies:
+        raise CaddisError("name at least one figure and one policy")
+    for policy in policies:
+        policy_named(policy)
+    return figures_named(all_figures(scale, policies, mean), names)
 
 
-def _compared() -> tuple[str, ...]:
-    """What the figure of the frontier compares: the paper's policies, eager, and the knob."""
-    knob = (f"frontier@{patience}" for patience in PATIENCES)
-    return ("air", "ail", "mec", "emec", "eager", *knob, "frontier")
+def _line(policy: str, popularity: str, measure: str, points: list[tuple[int, int, int]]) -> Line:
+    """A policy's line; points are (x on the axis, concepts, subscriptions)."""
+    spots = tuple(Spot(x, setting_of(policy, many), subs) for x, many, subs in points)
+    return Line(policy, popularity, "", measure, spots=spots, style=_style(policy))
+
+
+def _frontier(title: str, scale: Scale) -> Figure:
+    """Delay against cost: a point a policy, and a curve through the patiences of `frontier`."""
+    lines = []
+    for policy in COMPARED:
+        spot = Spot(0.0, setting_of(policy, scale.fixed_concepts), scale.fixed_subscriptions)
+        base, _, patience = policy.partition("@")
+        knob = base == "frontier"
+        lines.append(
+            Line(
+                policy,
+                "zipf",
+                "",
+                ON_NOTIFICATIONS,
+                against=COST,
+                spots=(spot,),
+                pooled=True,
+                style=_style(policy),
+                curve="frontier, by patience" if knob else "",
+                note=f"{patience} ms" if patience else "its default" * knob,
+            )
+        )
+    return Figure(
+        "frontier",
+        title,
+        "total cost (ms an event)",
+        "delay (ms an event)",
+        tuple(lines),
+        log_y=True,
+        baseline=BASELINE,
+        note="mean over notifications",
+    )
+
+
+def _style(policy: str) -> Style:
+    return STYLES.get(policy.partition("@")[0], OTHER)
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """How much less a policy's delay is than the baseline's, as shares of it.
+
+    least, most: over the axis of the figure.
+    """
+
+    policy: str
+    mean: Mean
+    least: float
+    most: float
+
+
+def savings(figure: Figure, values: Values) -> list[Saving]:
+    """What each policy saves, by every mean: from the x where it is least to where it is most."""
+    found: dict[tuple[str, Mean], list[float]] = {}
+    for mean in MEANS:
+        for cell in cells(figure.of_measure(f"delay_{mean}_ms"), values):
+            if cell.ratio is not None and cell.line != BASELINE:
+                found.setdefault((cell.line, mean), []).append(1 - cell.ratio)
+    return [Saving(*key, min(shares), max(shares)) for key, shares in found.items()]
+
+
+def savings_tables(figures: Sequence[Figure], values: Values) -> tuple[Table, ...]:
+    """What policies save in the first figure of delays, which is the one of the paper's claim."""
+    delays = [figure for figure in figures if figure.name in ("3a", "3b", "3d")]
+    saved = savings(delays[0], values) if delays else []
+    if not saved:
+        return ()
+    texts = {(saving.policy, saving.mean): percent_less(saving) for saving in saved}
+    policies = dict.fromkeys(saving.policy for saving in saved)
+    rows = [(policy, *(texts.get((policy, mean), "–") for mean in MEANS)) for policy in policies]
+    title = f"Delay, compared with {BASELINE} (figure {delays[0].name})"
+    records = tuple(map(asdict, saved))
+    return (Table("less_delay_than_air", title, ("mean over", *MEANS), tuple(rows), records),)
+
+
+def percent_less(saving: Saving) -> str:
+    """A saving as a person reads it.
+
+    >>> percent_less(Saving("mec", "paths", 0.412, 0.467))
+    '41–47% less'
+    >>> percent_less(Saving("ail", "paths", -0.2, 0.1))
+    '20% more to 10% less'
+    """
+    least, most = round(100 * saving.least), round(100 * saving.most)
+    if least >= 0:
+        return f"{_range(least, most)}% less"
+    if most <= 0:
+        return f"{_range(-most, -least)}% more"
+    return f"{-least}% more to {most}% less"
+
+
+def _range(low: int, high: int) -> str:
+    return f"{low}" if low == high else f"{low}–{high}"

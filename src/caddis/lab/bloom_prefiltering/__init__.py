@@ -1,8 +1,13 @@
-"""TODO."""
+"""The paper on Bloom prefiltering (Linghate and Ingole): encrypted tests that need not be made.
+
+`workload` makes the filters of the synthetic workload; `counts` has the experiments that count
+(tests that are left, filters that err), `times` those with a clock (prefiltering, and the whole
+sealed match); `figures` draws them. `study` puts them together for `caddis lab
+bloom-prefiltering`.
+"""
 
 from caddis.lab.bloom_prefiltering.counts import measure_tests
-from caddis.lab.bloom_prefiltering.figures import SHEETS, figures_named
-from caddis.lab.bloom_prefiltering.kinds import Experiment, is_timed, plan
+from caddis.lab.bloom_prefiltering.figures import figures_named, study
 from caddis.lab.bloom_prefiltering.times import (
     SealedStream,
     batch_of,
@@ -10,24 +15,28 @@ from caddis.lab.bloom_prefiltering.times import (
     measure_times,
     measure_tokens,
 )
-from caddis.lab.bloom_prefiltering.workload import TABLE, Case, Conditions, Draw, Scale, Setup
+from caddis.lab.bloom_prefiltering.workload import (
+    QUICK,
+    QUICK_BATCH,
+    QUICK_CONDITIONS,
+    Conditions,
+    Scale,
+    Setup,
+)
 
 __all__ = [
-    "SHEETS",
-    "TABLE",
-    "Case",
+    "QUICK",
+    "QUICK_BATCH",
+    "QUICK_CONDITIONS",
     "Conditions",
-    "Draw",
-    "Experiment",
     "Scale",
     "SealedStream",
     "Setup",
     "batch_of",
     "figures_named",
-    "is_timed",
     "measure_aspe",
     "measure_tests",
     "measure_times",
     "measure_tokens",
-    "plan",
+    "study",
 ]

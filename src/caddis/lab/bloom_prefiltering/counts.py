@@ -27,7 +27,6 @@ from caddis.arrays import Bools, Floats, Int32s
 from caddis.bloom import false_positive_rate
 from caddis.lab.bloom_prefiltering.workload import (
     FIRST_PRESENCE,
-    Case,
     Draw,
     Elements,
     Setup,
@@ -35,7 +34,7 @@ from caddis.lab.bloom_prefiltering.workload import (
     event_elements,
     size_of,
 )
-from caddis.lab.figures import Measured
+from caddis.lab.figures import Measured, Place
 from caddis.lab.workloads import EQUALITY, zipf_event_codes, zipf_predicates
 from caddis.lab.yardsticks import CountingMatcher
 from caddis.sealed import MOST_HASHES, WORD
@@ -43,28 +42,37 @@ from caddis.sealed.keys import places_of
 from caddis.sealed.prefilter import Prefilter, encode
 
 
-def measure_tests(setup: Setup, case: Case) -> Measured:
+def measure_tests(setup: Setup, place: Place) -> Measured:
     """Tests an event; x: subscriptions."""
-    return _tests(setup, case.draw, int(case.x), EQUALITY, setup.conditions.rate)
+    return _tests(setup, place, subscriptions=int(place.x))
 
 
-def measure_equalities(setup: Setup, case: Case) -> Measured:
+def measure_equalities(setup: Setup, place: Place) -> Measured:
     """Tests an event; x: the share of predicates that are equalities."""
-    return _tests(setup, case.draw, setup.conditions.subscriptions, case.x, setup.conditions.rate)
+    return _tests(setup, place, equality=place.x)
 
 
-def measure_targets(setup: Setup, case: Case) -> Measured:
+def measure_targets(setup: Setup, place: Place) -> Measured:
     """Tests an event, and how large filters are; x: the false-positive rate they are made for."""
-    found = _tests(setup, case.draw, setup.conditions.subscriptions, EQUALITY, case.x)
-    return found | {"paper_bits": size_of(False, case.x)[0], "ours_bits": size_of(True, case.x)[0]}
+    sizes = {"paper_bits": size_of(False, place.x)[0], "ours_bits": size_of(True, place.x)[0]}
+    return _tests(setup, place, rate=place.x) | sizes
 
 
-def _tests(setup: Setup, draw: Draw, subscriptions: int, equality: float, rate: float) -> Measured:
-    """By whom: tests an event.
+def _tests(
+    setup: Setup,
+    place: Place,
+    *,
+    subscriptions: int | None = None,
+    equality: float = EQUALITY,
+    rate: float | None = None,
+) -> Measured:
+    """Tests an event, by who makes them; what is not given is as the conditions have it.
 
     matches: subscriptions that match, which no prefilter can discard.
     default: clauses without an equality, which the paper tests on every event.
     """
+    draw, ours = setup.draw(place), setup.conditions
+    subscriptions, rate = subscriptions or ours.subscriptions, rate or ours.rate
     predicates = zipf_predicates(subscriptions, draw.subscriptions_seed, equality=equality)
     codes = zipf_event_codes(setup.conditions.events, draw.events_seed)
     words = draw.words()
@@ -96,10 +104,10 @@ MOST_TESTED = 300
 """Events whose filters are tested against all words."""
 
 
-def measure_bits(setup: Setup, case: Case) -> Measured:
+def measure_bits(setup: Setup, place: Place) -> Measured:
     """Rates, and bytes on their way; x: bits, setting: how many hashes."""
-    elements, bits = _elements(setup, case.draw), int(case.x)
-    hashes = best_hashes(_counts(elements), bits) if case.setting == BEST else int(case.setting)
+    elements, bits = _elements(setup, setup.draw(place)), int(place.x)
+    hashes = best_hashes(_counts(elements), bits) if place.setting == BEST else int(place.setting)
     return {
         "hashes": hashes,
         "rate": counted_rate(elements, bits, hashes),
@@ -109,9 +117,9 @@ def measure_bits(setup: Setup, case: Case) -> Measured:
     }
 
 
-def measure_wire(setup: Setup, case: Case) -> Measured:
+def measure_wire(setup: Setup, place: Place) -> Measured:
     """Rates of plain and compressed filters of the same size; x: bytes, without the first one."""
-    elements, bits = _elements(setup, case.draw), 8 * int(case.x)
+    elements, bits = _elements(setup, setup.draw(place)), 8 * int(place.x)
     counts = _counts(elements)
     hashes = best_hashes(counts, bits)
     allowed = wire_bytes(elements, bits, hashes, compressed=False)

@@ -26,7 +26,6 @@ from caddis.lab.bloom_prefiltering.workload import (
     SCHEMA,
     STREAM,
     VALUES,
-    Case,
     Draw,
     Elements,
     Setup,
@@ -35,7 +34,7 @@ from caddis.lab.bloom_prefiltering.workload import (
     size_of,
     sparse_size,
 )
-from caddis.lab.figures import Measured
+from caddis.lab.figures import Measured, Place
 from caddis.lab.workloads import (
     ZIPF_SCHEMA,
     zipf_event_codes,
@@ -86,9 +85,9 @@ class Workload(NamedTuple):
         return Filters(clauses, events[:-SAMPLE], events[-SAMPLE:])
 
 
-def measure_times(setup: Setup, case: Case) -> Measured:
+def measure_times(setup: Setup, place: Place) -> Measured:
     """µs an event, and how many filters are compared; x: subscriptions."""
-    rate, workload = setup.conditions.rate, Workload.of(setup, case.draw, int(case.x))
+    rate, workload = setup.conditions.rate, Workload.of(setup, setup.draw(place), int(place.x))
     theirs = workload.without_presence().filters(*size_of(False, rate))
     sparse = workload.without_presence().filters(*sparse_size(SPARSE, rate))
     ours = workload.filters(*size_of(True, rate))
@@ -115,11 +114,11 @@ def measure_times(setup: Setup, case: Case) -> Measured:
     }
 
 
-def measure_batches(setup: Setup, case: Case) -> Measured:
+def measure_batches(setup: Setup, place: Place) -> Measured:
     """µs an event; x: events at a time."""
-    workload = Workload.of(setup, case.draw, setup.conditions.subscriptions)
+    workload = Workload.of(setup, setup.draw(place), setup.conditions.subscriptions)
     filters = workload.filters(*size_of(True, setup.conditions.rate))
-    index, size = Prefilter.build(filters.clauses, filters.sample), int(case.x)
+    index, size = Prefilter.build(filters.clauses, filters.sample), int(place.x)
     lists = PaperLists.build(filters.clauses)
 
     def timed(find: Callable[[Words], object]) -> float:
@@ -187,21 +186,21 @@ class SealedStream:
         return EventSealer(keys, randomness=self.randomness).seal(plain)
 
 
-def measure_aspe(setup: Setup, case: Case) -> Measured:
+def measure_aspe(setup: Setup, place: Place) -> Measured:
     """µs an event of the whole match, if everything is decided by products; x: subscriptions."""
-    return _measured("aspe", setup, case)
+    return _measured("aspe", setup, place)
 
 
-def measure_tokens(setup: Setup, case: Case) -> Measured:
+def measure_tokens(setup: Setup, place: Place) -> Measured:
     """The same if equalities are decided by tokens."""
-    return _measured("tokens", setup, case)
+    return _measured("tokens", setup, place)
 
 
-def _measured(scheme: Scheme, setup: Setup, case: Case) -> Measured:
+def _measured(scheme: Scheme, setup: Setup, place: Place) -> Measured:
     most = min(EVENTS, setup.batch)
-    stream = SealedStream.of(scheme, _randomness(case.draw), setup.conditions.rate)
-    plain = zipf_subscriptions(int(case.x), case.draw.subscriptions_seed)
-    events = batch_of(most + SAMPLE, case.draw.events_seed)
+    stream = SealedStream.of(scheme, _randomness(setup.draw(place)), setup.conditions.rate)
+    plain = zipf_subscriptions(int(place.x), setup.draw(place).subscriptions_seed)
+    events = batch_of(most + SAMPLE, setup.draw(place).events_seed)
     sealed, subscriptions = stream.events(events), stream.subscriptions(plain)
     sample, batch = sealed.slice(most), sealed.slice(0, most)
     known = Matcher.compile(plain, ZIPF_SCHEMA, sample=events.slice(most))

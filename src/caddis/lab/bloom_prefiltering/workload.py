@@ -28,9 +28,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Bools, Bytes, Int64s, Words
-from caddis.errors import SealedError
-from caddis.lab.figures import Run, RunTable
+from caddis.arrays import Bools, Bytes, Int64s, Words, offsets_of
+from caddis.lab.figures import Place
 from caddis.lab.workloads import (
     ATTRIBUTES,
     CATEGORICAL,
@@ -74,7 +73,7 @@ class Elements:
     def without_presence(self) -> Elements:
         """The paper's: values alone."""
         kept = (self.which < FIRST_PRESENCE) | (self.which >= FIRST_NUMBER)
-        before = _starts(kept.astype(np.int64))
+        before: Int64s = offsets_of(kept.astype(np.int64))
         return Elements(self.digests, self.which[kept], before[self.starts])
 
     def filters(self, bits: int, hashes: int) -> Words:
@@ -121,7 +120,7 @@ def event_elements(codes: Ints, words: HashedWords) -> Elements:
     digests = [words.digests, *(_number(pair, words.hashing) for pair in pairs.T.tolist())]
     both = np.stack([values, FIRST_PRESENCE + column], axis=1)
     per_row = 2 * np.bincount(row, minlength=codes.shape[1])
-    return Elements(np.concatenate(digests), both.reshape(-1), _starts(per_row))
+    return Elements(np.concatenate(digests), both.reshape(-1), offsets_of(per_row))
 
 
 def clause_elements(predicates: Predicates, words: HashedWords) -> Elements:
@@ -130,7 +129,7 @@ def clause_elements(predicates: Predicates, words: HashedWords) -> Elements:
     elements = np.where(
         table.code >= 0, table.column * len(WORDS) + table.code, FIRST_PRESENCE + table.column
     )
-    return Elements(words.digests, elements[table.used], _starts(table.used.sum(axis=1)))
+    return Elements(words.digests, elements[table.used], offsets_of(table.used.sum(axis=1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +162,7 @@ def clause_table(predicates: Predicates) -> ClauseTable:
     lengths = _within(np.maximum((members >= 0).sum(axis=2), 1))
     members[(lengths == 1) & (operator == Operator.IN)] = -1
     owner = np.repeat(np.arange(len(size)), lengths.prod(axis=1))
-    number = np.arange(len(owner)) - _starts(lengths.prod(axis=1))[owner]
+    number = np.arange(len(owner)) - offsets_of(lengths.prod(axis=1))[owner]
     chosen = np.empty((len(owner), MOST_PREDICATES), np.int64)
     for place in range(MOST_PREDICATES):
         number, at = np.divmod(number, lengths[owner, place])
@@ -187,10 +186,6 @@ def _number(pair: list[int], hashing: KeyedHashing) -> Bytes:
     whole = column < len(CATEGORICAL) + len(WHOLE)
     key = code if whole else float_key(code / 100.0)
     return hashing.values((ATTRIBUTES[column],), [canonical(key)])
-
-
-def _starts(per_row: Ints) -> Int64s:
-    return np.concatenate([[0], np.cumsum(per_row)])
 
 
 FEWEST, MOST_AT_A_STEP, PASSES = 4, 50, 3
@@ -226,9 +221,6 @@ def per_event(
         count = min(most, int(count * growth))
     others = [spent_on(count) for _ in range(PASSES - 1)]
     return min(spent, *others) / count * MICRO
-
-
-TABLE = RunTable(Run, SealedError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +268,23 @@ class Scale:
     seconds: float = 1.0
 
 
+QUICK = Scale(
+    repeats=1,
+    few=1,
+    subscriptions=(1e3, 1e4, 1e5),
+    aspe=(1e3, 1e4),
+    tokens=(1e3, 1e4),
+    equalities=(0, 0.3, 0.7, 1),
+    rates=(0.1, 0.01, 0.001),
+    bits=(128, 256, 384, 512),
+    wire=(16, 32, 48),
+    batches=(1, 100, 2000),
+    seconds=0.2,
+)
+QUICK_CONDITIONS = Conditions(subscriptions=10_000, events=100)
+QUICK_BATCH = 2_000
+
+
 class Setup(NamedTuple):
     """What every run is given."""
 
@@ -290,6 +299,10 @@ class Setup(NamedTuple):
     ) -> float:
         """µs an event, by this clock; see there."""
         return per_event(function, most, self.seconds, fewest=fewest, clock=self.clock)
+
+    def draw(self, place: Place) -> Draw:
+        """What the run at a place draws from."""
+        return Draw(self.conditions.seed, place.repeat)
 
 
 class Draw(NamedTuple):
@@ -314,11 +327,3 @@ class Draw(NamedTuple):
     def words(self) -> HashedWords:
         """Hashed with that key."""
         return HashedWords.of(self.key().hashing())
-
-
-class Case(NamedTuple):
-    """Where a run stands: x is along its experiment's axis."""
-
-    setting: str
-    x: float
-    draw: Draw

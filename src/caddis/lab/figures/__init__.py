@@ -1,30 +1,52 @@
-"""TODO."""
+"""One system for the figures of all papers: experiments, their runs, figures and plots.
+
+A paper's room gives a `Study`: its figures, the experiments behind their lines, and how to run
+them. Everything else is the same for all papers:
+
+    Study.plan ──▶ tasks ──Study.worker──▶ runs ──by_measure──▶ values ──cells──▶ tables, CSV
+                             on any machine                             └──draw──▶ PNG
+
+`ratios` has the tables of the benchmarks, which compare figures with a baseline.
+"""
 
 from caddis.lab.figures.figures import (
+    Cell,
     Figure,
-    Key,
     Line,
+    Sheets,
+    Spot,
+    Study,
+    Style,
+    Table,
+    Values,
+    by_measure,
+    cells,
+    cells_of,
+    figures_named,
+    write_figures,
+)
+from caddis.lab.figures.plots import draw
+from caddis.lab.figures.ratios import Record, Row, print_table, records
+from caddis.lab.figures.runs import (
+    Experiment,
+    Key,
     Measured,
     Place,
     Run,
     Task,
-    Values,
-    by_measure,
-    cells,
     keys,
-    named,
-    of_line,
-    runs_of,
+    read_runs,
+    runs_at,
     whole,
-    write_figures,
+    write_header,
+    write_runs,
 )
-from caddis.lab.figures.plots import Sheets, draw
-from caddis.lab.figures.ratios import Record, Row, print_table, records
-from caddis.lab.figures.run_tables import RunTable
 from caddis.lab.figures.topic_plots import CurvePoint, draw_curve, draw_filtering
 
 __all__ = [
+    "Cell",
     "CurvePoint",
+    "Experiment",
     "Figure",
     "Key",
     "Line",
@@ -33,21 +55,27 @@ __all__ = [
     "Record",
     "Row",
     "Run",
-    "RunTable",
     "Sheets",
+    "Spot",
+    "Study",
+    "Style",
+    "Table",
     "Task",
     "Values",
     "by_measure",
     "cells",
+    "cells_of",
     "draw",
     "draw_curve",
     "draw_filtering",
+    "figures_named",
     "keys",
-    "named",
-    "of_line",
     "print_table",
+    "read_runs",
     "records",
-    "runs_of",
+    "runs_at",
     "whole",
     "write_figures",
+    "write_header",
+    "write_runs",
 ]

@@ -1,29 +1,37 @@
-"""TODO."""
+"""The paper on local building blocks (Shraer et al.): votes, majority filters, topic clustering.
+
+`votes` has the experiments whose inputs are drawn, `clusterings` those on people's interests and
+the clusterings that distributed K-Means is compared with; `figures` draws them. `study` puts them
+together for `caddis lab local-building-blocks`.
+"""
 
 from caddis.lab.local_building_blocks.clusterings import (
     adopt_all,
     agglomerative,
+    outcomes_and_cost,
     random_channels,
     settled,
-    wishes,
 )
-from caddis.lab.local_building_blocks.figures import SHEETS, figures_named
-from caddis.lab.local_building_blocks.kinds import Experiment, plan
-from caddis.lab.local_building_blocks.runs import DRAWN, TABLE, Conditions, Scale, Setup
+from caddis.lab.local_building_blocks.figures import figures_named, study
+from caddis.lab.local_building_blocks.setup import (
+    QUICK,
+    QUICK_SUBSCRIBERS,
+    Conditions,
+    Scale,
+    Setup,
+)
 
 __all__ = [
-    "DRAWN",
-    "SHEETS",
-    "TABLE",
+    "QUICK",
+    "QUICK_SUBSCRIBERS",
     "Conditions",
-    "Experiment",
     "Scale",
     "Setup",
     "adopt_all",
     "agglomerative",
     "figures_named",
-    "plan",
+    "outcomes_and_cost",
     "random_channels",
     "settled",
-    "wishes",
+    "study",
 ]

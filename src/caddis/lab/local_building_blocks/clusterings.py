@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Int32s, Int64s
-from caddis.lab.figures import Measured
-from caddis.lab.local_building_blocks.runs import Setup
+from caddis.lab.figures import Measured, Place
+from caddis.lab.local_building_blocks.setup import Setup
 from caddis.lab.local_building_blocks.votes import COMPLETE, quiet, tree_of
 from caddis.lab.simulators import VoteRounds, aggregated, aggregated_again
 from caddis.lab.workloads import MODELS, owners_of, redrawn
@@ -63,7 +63,7 @@ def random_channels(topics: int, k: int, rng: np.random.Generator) -> Int32s:
     return rng.integers(0, k, topics).astype(np.int32)
 
 
-def wishes(interests: Interests, channels: Int32s, k: int) -> tuple[Int32s, int]:
+def outcomes_and_cost(interests: Interests, channels: Int32s, k: int) -> tuple[Int32s, int]:
     """What every topic's vote on a map comes to, and what the map costs."""
     tallies = count(interests, channels, k)
     costs = vote_costs(tallies, channels, interests.rates)
@@ -78,10 +78,10 @@ def settled(
     following: Wave | None = wave
     while following is not None and len(costs) < most:
         wave = following
-        chosen, cost = wishes(interests, schedule.channels, k)
+        chosen, cost = outcomes_and_cost(interests, schedule.channels, k)
         costs.append(cost)
         following = schedule.settle(chosen[wave.topics], cost)
-    _, cost = wishes(interests, schedule.channels, k)
+    _, cost = outcomes_and_cost(interests, schedule.channels, k)
     return Settled(schedule.channels, cost, costs, wave.mode)
 
 
@@ -102,7 +102,7 @@ def adopt_all(
     size = int(np.ceil(share * len(channels)))
     for wave in range(most):
         topics = rng.permutation(np.flatnonzero(~voted))[:size]
-        chosen, _ = wishes(interests, channels, k)
+        chosen, _ = outcomes_and_cost(interests, channels, k)
         moving = topics[chosen[topics] != channels[topics]]
         if len(moving):
             channels[moving] = chosen[moving]
@@ -187,9 +187,10 @@ class Ballot(NamedTuple):
         return costs
 
 
-def measure_interests(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+def measure_interests(setup: Setup, place: Place) -> Measured:
     """A topic's vote and its upkeep; x: the topic, setting: on which map."""
-    costs = _ballot(setup, setting).costs(int(x))
+    rng = setup.rng(place)
+    costs = _ballot(setup, place.setting).costs(int(place.x))
     before = costs[rng.permutation(len(costs))]
     tree = tree_of(COMPLETE, len(before), rng)
     size = max(1, round(setup.conditions.changed * len(before)))
@@ -214,35 +215,37 @@ def _ballot(setup: Setup, setting: str) -> Ballot:
     return Ballot.on(setup.interests, channels, k)
 
 
-def measure_clustering(setup: Setup, _: str, x: float, rng: np.random.Generator) -> Measured:
+def measure_clustering(setup: Setup, place: Place) -> Measured:
     """What maps into k channels cost, by subscriber; x: k."""
-    interests, k = setup.interests, int(x)
+    rng = setup.rng(place)
+    interests, k = setup.interests, int(place.x)
     start = random_channels(interests.topic_count, k, rng)
     schedule = Schedule(start, k, Settings(), rng)
     costs = {
-        "random": wishes(interests, start, k)[1],
+        "random": outcomes_and_cost(interests, start, k)[1],
         "votes": settled(interests, schedule, k, schedule.begin("leader")).cost,
         "kmeans": kmeans(interests, k, rng).cost,
         "search": search(interests, k, rng).cost,
-        "agglomerative": wishes(interests, agglomerative(interests, k), k)[1],
+        "agglomerative": outcomes_and_cost(interests, agglomerative(interests, k), k)[1],
     }
     return {name: cost / interests.subscribers for name, cost in costs.items()}
 
 
-def measure_convergence(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+def measure_convergence(setup: Setup, place: Place) -> Measured:
     """Topics change for everybody at once; x: the share that votes at once, setting: k.
 
     Adopted as they come, outcomes may never come to rest; then waves are unknown.
     """
-    k, draw = int(setting), MODELS[str(rng.choice(sorted(MODELS)))]
+    rng = setup.rng(place)
+    k, draw = int(place.setting), MODELS[str(rng.choice(sorted(MODELS)))]
     before, other = (draw(setup.conditions.nodes, TOPICS, rng) for _ in range(2))
     start = kmeans(before, k, rng).channels
     after = redrawn(before, other, CHANGED, rng)
-    _, waves = adopt_all(after, start, k, x, rng, MOST_WAVES)
+    _, waves = adopt_all(after, start, k, place.x, rng, MOST_WAVES)
     return {
         "adopted": float(waves is not None),
         "adopted_waves": float("nan") if waves is None else float(waves),
-        **_scheduled(after, start, k, x, rng),
+        **_scheduled(after, start, k, place.x, rng),
     }
 
 
@@ -251,7 +254,7 @@ def _scheduled(
 ) -> Measured:
     """The same by the schedule that nodes follow."""
     schedule = Schedule(start, k, Settings(share=share, moves=share, patience=MOST_WAVES), rng)
-    chosen, _ = wishes(interests, start, k)
+    chosen, _ = outcomes_and_cost(interests, start, k)
     moved = np.flatnonzero(chosen != start).astype(np.int32)
     if not len(moved):
         return {"scheduled": 1.0, "scheduled_waves": 0.0}

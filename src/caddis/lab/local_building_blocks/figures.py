@@ -1,16 +1,51 @@
-"""What is drawn of the experiments: the paper's two figures, and ours beside them.
+"""The figures on local building blocks, and the experiments behind their lines.
 
-A figure is made of lines, and a line of one measure of an experiment in one setting.
+The paper's two figures come first, ours stand beside them. Settings are the shape of the tree,
+d'(1,2), both, the map that is voted on, or the number of channels: what does not vary along the
+experiment's axis.
 """
 
 from __future__ import annotations
 
-from caddis.errors import TopicError
-from caddis.lab.figures import Figure, Line, named
-from caddis.lab.local_building_blocks.clusterings import FIRST, LAST
-from caddis.lab.local_building_blocks.runs import Scale
-from caddis.lab.local_building_blocks.votes import COMPLETE, RANDOM, names
+from dataclasses import replace
 
+from caddis.lab.figures import Experiment, Figure, Line, Study
+from caddis.lab.figures import figures_named as named
+from caddis.lab.local_building_blocks.clusterings import (
+    FIRST,
+    LAST,
+    measure_clustering,
+    measure_convergence,
+    measure_interests,
+)
+from caddis.lab.local_building_blocks.setup import DRAWN, Scale, Setup
+from caddis.lab.local_building_blocks.votes import (
+    COMPLETE,
+    RANDOM,
+    measure_choices,
+    measure_delays,
+    measure_distance,
+    measure_filters,
+    measure_growth,
+    measure_packets,
+    measure_second,
+    names,
+)
+
+EXPERIMENTS = {
+    "filters": Experiment(measure_filters, "bits", together=30),
+    "distance": Experiment(measure_distance, "distances", together=30),
+    "second": Experiment(measure_second, "second", together=60),
+    "delays": Experiment(measure_delays, "delayed", "few"),
+    "growth": Experiment(measure_growth, "nodes", "few", grows=True),
+    "choices": Experiment(measure_choices, "choices", together=30),
+    "packets": Experiment(measure_packets, "together", "few", together=5),
+    "interests": Experiment(measure_interests, "topics", "once", together=6),
+    "clustering": Experiment(measure_clustering, "channels", "few"),
+    "convergence": Experiment(measure_convergence, "shares", together=10),
+}
+"""A task, that is, `together` places, is about a second of work."""
+MADE_UP = "Interests are drawn; --interests names a file of real ones instead."
 THRESHOLD = "0.8"
 LARGE = ("complete 0.1", "random 0.1", "complete 1")
 HARD, EASY = "0.01", "0.5"
@@ -22,8 +57,14 @@ SHEETS = {
     "delayed": ("delays", "delays-time"),
     "clusters": ("clustering-ratio", "convergence", "waves"),
 }
-"""Figures that are drawn side by side, too."""
+"""Figures that are also drawn side by side."""
 MESSAGES, RADIUS, DISTANCE = "messages a node", "mean radius of a node, links", "d'(1,2)"
+
+
+def study(figures: tuple[Figure, ...], scale: Scale, setup: Setup) -> Study:
+    """What runs and draws these figures."""
+    made = Study.of(figures, EXPERIMENTS, scale.on_topics(setup.conditions.topics), setup, SHEETS)
+    return replace(made, notes=(MADE_UP,)) if setup.conditions.interests == DRAWN else made
 
 
 def all_figures(scale: Scale, changed: float) -> tuple[Figure, ...]:
@@ -43,7 +84,7 @@ def all_figures(scale: Scale, changed: float) -> tuple[Figure, ...]:
 
 def figures_named(wanted: tuple[str, ...], scale: Scale, changed: float) -> tuple[Figure, ...]:
     """Some of them; without a name, all."""
-    return named(all_figures(scale, changed), wanted, TopicError)
+    return named(all_figures(scale, changed), wanted)
 
 
 def _filters() -> Figure:

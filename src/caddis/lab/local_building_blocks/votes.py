@@ -26,8 +26,8 @@ import numpy as np
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import TopicError
-from caddis.lab.figures import Measured
-from caddis.lab.local_building_blocks.runs import Setup
+from caddis.lab.figures import Measured, Place
+from caddis.lab.local_building_blocks.setup import Setup
 from caddis.lab.simulators import (
     Delay,
     PairRounds,
@@ -62,10 +62,11 @@ def tree_of(shape: str, nodes: int, rng: np.random.Generator) -> Tree:
     return Tree.of(complete_binary_tree(nodes))
 
 
-def measure_distance(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+def measure_distance(setup: Setup, place: Place) -> Measured:
     """A first vote and its upkeep by all three ways; x: d'(1,2), setting: the tree's shape."""
+    rng = setup.rng(place)
     ours = setup.conditions
-    tree, distances = tree_of(setting, ours.nodes, rng), (x, SECOND)
+    tree, distances = tree_of(place.setting, ours.nodes, rng), (place.x, SECOND)
     before = gaussian_costs(ours.nodes, distances, rng)
     size = max(1, round(ours.changed * ours.nodes))
     some = rng.choice(ours.nodes, size, replace=False).astype(np.int32)
@@ -82,27 +83,30 @@ def measure_distance(setup: Setup, setting: str, x: float, rng: np.random.Genera
     return measured
 
 
-def measure_second(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+def measure_second(setup: Setup, place: Place) -> Measured:
     """A first vote, and one on pairs; x: d'(2,3), setting: d'(1,2)."""
+    rng = setup.rng(place)
     nodes = setup.conditions.nodes
     tree = tree_of(COMPLETE, nodes, rng)
-    costs = gaussian_costs(nodes, (float(setting), x), rng)
+    costs = gaussian_costs(nodes, (float(place.setting), place.x), rng)
     pairs = quiet(PairRounds(tree, costs), costs)
     return _first(tree, costs) | {"pairs": pairs.messages, "pairs_radius": _mean_radius(pairs)}
 
 
-def measure_growth(_: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+def measure_growth(setup: Setup, place: Place) -> Measured:
     """A first vote; x: nodes, setting: the tree's shape and d'(1,2)."""
-    shape, distance = setting.split()
-    tree = tree_of(shape, int(x), rng)
-    return _first(tree, gaussian_costs(int(x), (float(distance), SECOND), rng))
+    rng = setup.rng(place)
+    shape, distance = place.setting.split()
+    tree = tree_of(shape, int(place.x), rng)
+    return _first(tree, gaussian_costs(int(place.x), (float(distance), SECOND), rng))
 
 
-def measure_choices(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+def measure_choices(setup: Setup, place: Place) -> Measured:
     """Voting and pairs; x: choices, setting: d'(1,2). The others are as far apart as (2,3) are."""
+    rng = setup.rng(place)
     nodes = setup.conditions.nodes
     tree = tree_of(COMPLETE, nodes, rng)
-    costs = gaussian_costs(nodes, (float(setting), *[SECOND] * (int(x) - 2)), rng)
+    costs = gaussian_costs(nodes, (float(place.setting), *[SECOND] * (int(place.x) - 2)), rng)
     voting = quiet(VoteRounds(tree, costs), costs)
     pairs = quiet(PairRounds(tree, costs), costs)
     return {
@@ -113,11 +117,12 @@ def measure_choices(setup: Setup, setting: str, x: float, rng: np.random.Generat
     }
 
 
-def measure_packets(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+def measure_packets(setup: Setup, place: Place) -> Measured:
     """Votes side by side; x: how many, setting: d'(1,2)."""
-    nodes, distances = setup.conditions.nodes, (float(setting), SECOND)
+    rng = setup.rng(place)
+    nodes, distances = setup.conditions.nodes, (float(place.setting), SECOND)
     tree = tree_of(COMPLETE, nodes, rng)
-    costs = [gaussian_costs(nodes, distances, rng) for _ in range(int(x))]
+    costs = [gaussian_costs(nodes, distances, rng) for _ in range(int(place.x))]
     votes = [VoteRounds(tree, one) for one in costs]
     shared = packets(votes)
     for vote, one in zip(votes, costs, strict=True):
@@ -164,11 +169,12 @@ MEAN_MS = 50.0
 """How long a message takes, on average (`a_while`): the time of one round."""
 
 
-def measure_delays(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+def measure_delays(setup: Setup, place: Place) -> Measured:
     """A first vote in rounds and with delays; x: d'(1,2), setting: the tree's shape."""
+    rng = setup.rng(place)
     nodes = setup.conditions.nodes
-    tree = tree_of(setting, nodes, rng)
-    costs = gaussian_costs(nodes, (x, SECOND), rng)
+    tree = tree_of(place.setting, nodes, rng)
+    costs = gaussian_costs(nodes, (place.x, SECOND), rng)
     vote = quiet(VoteRounds(tree, costs), costs)
     real = simulated(tree, costs, rng, a_while)
     return {
@@ -195,15 +201,16 @@ DRAWS = 50
 """Sets of hash functions that are tried on the same interests."""
 
 
-def measure_filters(setup: Setup, setting: str, x: float, rng: np.random.Generator) -> Measured:
+def measure_filters(setup: Setup, place: Place) -> Measured:
     """Bounds and what is measured; x: bits, setting: the threshold."""
-    nodes, bits = setup.conditions.nodes, int(x)
-    case = nodes, ELEMENTS * SUPPORT, HASHES, bits, setting
+    rng = setup.rng(place)
+    nodes, bits = setup.conditions.nodes, int(place.x)
+    case = nodes, ELEMENTS * SUPPORT, HASHES, bits, place.setting
     interests = rng.random((nodes, ELEMENTS)) < SUPPORT
     taken, set_bits = 0, 0
     for _ in range(DRAWS):
         places = rng.integers(0, bits, (ELEMENTS, HASHES)).astype(np.int32)
-        popular = popular_bits(interests, places, bits, setting)
+        popular = popular_bits(interests, places, bits, place.setting)
         set_bits += int(popular.sum())
         taken += int(popular[places].all(axis=1).sum())
     return {

@@ -3,7 +3,7 @@
 from caddis.lab.simulators.channels import ChannelSimulator, ChannelWorkload, live
 from caddis.lab.simulators.clustering import ClusteringSimulation, Spell
 from caddis.lab.simulators.overlay import Crash, RoutingTables, simulate, subscribe_all
-from caddis.lab.simulators.overlay_report import Mean, Simulation
+from caddis.lab.simulators.overlay_report import MEANS, Mean, OverlayReport
 from caddis.lab.simulators.tree import (
     Delay,
     TreeSimulator,
@@ -24,15 +24,16 @@ from caddis.lab.simulators.vote_rounds import (
 )
 
 __all__ = [
+    "MEANS",
     "ChannelSimulator",
     "ChannelWorkload",
     "ClusteringSimulation",
     "Crash",
     "Delay",
     "Mean",
+    "OverlayReport",
     "PairRounds",
     "RoutingTables",
-    "Simulation",
     "Spell",
     "Tree",
     "TreeSimulator",

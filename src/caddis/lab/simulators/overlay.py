@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from caddis.arrays import Floats
-from caddis.lab.simulators.overlay_report import Log, Simulation
+from caddis.lab.simulators.overlay_report import Log, OverlayReport
 from caddis.lab.workloads import EVERYTHING, Workload
 from caddis.models import NO, UNASKED, YES
 from caddis.overlay import (
@@ -92,7 +92,7 @@ def simulate(
     crashes: Sequence[Crash] = (),
     seed: int = 0,
     tables: RoutingTables | None = None,
-) -> Simulation:
+) -> OverlayReport:
     """What becomes of a workload's events.
 
     policy: how brokers divide the work: a name, or one with knobs of its own.
@@ -294,7 +294,7 @@ def _result(
     published: Floats,
     link_delays: bool,
     end: float,
-) -> Simulation:
+) -> OverlayReport:
     """The log, with what lies between publishers and brokers taken into account."""
     event = np.array([one[0] for one in log.at], np.int32)
     broker = np.array([one[1] for one in log.at], np.int32)
@@ -310,7 +310,7 @@ def _result(
             on_links[mine] = _along(tree, tree.delays[None, :])[0][broker[mine]]
     places = {name: place for place, name in enumerate(topology.brokers)}
     at = np.array([places[one.broker] for one in workload.subscriptions], np.int64)
-    return Simulation(
+    return OverlayReport(
         forwarding.name,
         frozenset(log.notified),
         event,

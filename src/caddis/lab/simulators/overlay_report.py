@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -20,6 +20,7 @@ Mean = Literal["notifications", "brokers", "events", "paths"]
     paths           every subscription counts once an event, matched or not, with what ran on the
                     way to its broker (equation 2)
 """
+MEANS: tuple[Mean, ...] = get_args(Mean)
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ def size_of(message: object) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Simulation:
+class OverlayReport:
     """What came of a workload under a policy."""
 
     policy: str

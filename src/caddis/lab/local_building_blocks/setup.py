@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from caddis.errors import TopicError
-from caddis.lab.figures import Run, RunTable
+import numpy as np
+
+from caddis.lab.figures import Place
 from caddis.topics.clustering import Interests
 
 DRAWN = "drawn"
@@ -49,8 +50,9 @@ class Scale:
     distances: d'(1,2); second: d'(2,3); fixed: d'(1,2) where that does not vary.
     together: votes side by side.
     delayed: d'(1,2) where messages take random times.
-    every: one of so many topics is voted on.
+    every: 5 means that every fifth topic is voted on.
     shares: of the topics that vote at once.
+    topics: the topics whose votes are cast, once each; see `on_topics`.
     """
 
     repeats: int = 30
@@ -66,13 +68,38 @@ class Scale:
     channels: tuple[float, ...] = (2, 5, 10, 20, 40)
     shares: tuple[float, ...] = (0.1, 0.2, 0.5, 1.0)
     delayed: tuple[float, ...] = (0.01, 0.1, 0.5, 1, 4)
+    topics: tuple[float, ...] = ()
+    once: int = 1
+
+    def on_topics(self, count: int) -> Scale:
+        """The same with votes on the topics of interests that have so many."""
+        return replace(self, topics=tuple(map(float, range(0, count, self.every))))
 
 
-TABLE = RunTable(Run, TopicError)
+QUICK = Scale(
+    repeats=5,
+    few=2,
+    distances=(0.01, 0.1, 0.5, 1, 4),
+    second=(0, 0.1, 0.5, 1, 4),
+    fixed=(0.1, 1),
+    nodes=(1e3, 1e4, 1e5),
+    choices=(2, 3, 5, 10),
+    together=(1, 10, 30),
+    bits=(50, 60, 80, 100),
+    every=5,
+    channels=(5, 10, 20),
+    shares=(0.2, 1.0),
+    delayed=(0.1, 1),
+)
+QUICK_SUBSCRIBERS = 2000
 
 
 class Setup(NamedTuple):
-    """What every run is given."""
+    """What every run is given: the conditions, and the interests whose topics are voted on."""
 
     conditions: Conditions
     interests: Interests
+
+    def rng(self, place: Place) -> np.random.Generator:
+        """What a run draws from: the n-th repeat draws alike at all places."""
+        return np.random.default_rng([self.conditions.seed, place.repeat])
