@@ -175,9 +175,9 @@ def test_votes_that_were_lost_are_run_again_as_they_were(blocks):
     ("words", "complaint"),
     [
         ("--figures 3a", "there is no figure '3a'"),
-        ("--interests nowhere.json", "nowhere.json: there is no such file"),
+        ("--interests nowhere.json", "nowhere.json: cannot be read"),
         ("--interests wrong.json", "wrong.json: not an object of lists"),
-        ("--interests latin.json", "latin.json: not a text in UTF-8"),
+        ("--interests latin.json", "latin.json: not a text file"),
     ],
 )
 def test_a_mistake_about_votes_is_told_before_anything_is_run(blocks, words, complaint):

@@ -100,7 +100,7 @@ class LocalBuildingBlocksOptions(StudyOptions):
         """What all runs have in common, and the interests whose topics are voted on."""
         import numpy as np
 
-        from caddis.files import existing
+        from caddis.files import text_of
         from caddis.lab.local_building_blocks import QUICK_SUBSCRIBERS, Conditions, Setup
         from caddis.lab.workloads import from_json, planted
 
@@ -117,14 +117,11 @@ class LocalBuildingBlocksOptions(StudyOptions):
         if self.interests is None:
             rng = np.random.default_rng(conditions.seed)
             return Setup(conditions, planted(conditions.subscribers, conditions.topics, rng))
+        text = text_of(self.interests, TopicError)
         try:
-            text = existing(self.interests, TopicError).read_text(encoding="utf-8")
             interests, _ = from_json(text)
-        except UnicodeDecodeError:
-            raise TopicError(f"{self.interests}: not a text in UTF-8") from None
         except TopicError as wrong:
-            prefix = "" if str(self.interests) in str(wrong) else f"{self.interests}: "
-            raise TopicError(f"{prefix}{wrong}") from None
+            raise TopicError(f"{self.interests}: {wrong}") from None
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         return Setup(conditions.of_file(interests, digest), interests)
 
