@@ -1,6 +1,6 @@
 """What breaks ASPE: a broker that knows some plain events beside their sealed points.
 
-This is no test of a promise, but of a weakness that docs/confidential.md tells users about.
+This is no test of a promise, but of a weakness that docs/sealed.md tells users about.
 """
 
 from random import Random

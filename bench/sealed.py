@@ -1,6 +1,6 @@
 """What sealed matching takes: Bloom prefilters, encrypted tests, sealing and opening.
 
-    python bench/confidential.py [--quick] [--sizes 10000,100000] [--json FILE]
+    python bench/sealed.py [--quick] [--sizes 10000,100000] [--json FILE]
 
 The synthetic workload of `matching.py`, sealed. Four tables, every ratio from the same run: how
 many encrypted tests are left, what prefiltering takes, how many events a second a broker matches,
