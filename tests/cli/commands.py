@@ -28,6 +28,14 @@ def done(*arguments: object) -> str:
     return result.stdout
 
 
+def assert_explained(*verb: str) -> None:
+    """The help of a verb knows --json, and ends with examples of that verb alone."""
+    explained, examples = done(*verb, "--help").split("Examples")
+    assert "--json" in explained
+    lines = [line.strip() for line in examples.split("\n") if line.strip()]
+    assert all(line.startswith(f"caddis {' '.join(verb)}") for line in lines)
+
+
 def begin_homes(folder: Path, schema: str) -> None:
     """An authority of the stream homes, which pat may publish and ann and bo may read."""
     with contextlib.chdir(folder):

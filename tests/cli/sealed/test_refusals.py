@@ -8,17 +8,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from caddis.sealed.keys import Authority, read_authority
+from tests.cli.commands import assert_explained
 from tests.cli.sealed.homes import MATCH, OPEN, SEAL, SUBSCRIBE, SUBSCRIPTIONS, summary_of
 
 VERBS = ("events", "subscriptions", "match", "open", "demo")
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_explains_itself_with_examples(caddis, verb):
-    explained, examples = caddis("sealed", verb, "--help").stdout.split("Examples")
-    assert "--json" in explained
-    lines = [line.strip() for line in examples.split("\n") if line.strip()]
-    assert all(line.startswith(f"caddis sealed {verb}") for line in lines)
+def test_a_verb_explains_itself_with_examples(verb):
+    assert_explained("sealed", verb)
 
 
 @pytest.mark.parametrize(

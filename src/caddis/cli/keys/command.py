@@ -103,7 +103,7 @@ class RegisterOptions(AuthorityOptions):
     """The options of `caddis keys register`."""
 
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Public identities: NAME.public.json.")
+        list[Path], typer.Argument(metavar="FILE", help="Public identities: NAME.public.json.")
     ]
 
 
@@ -248,7 +248,7 @@ class RevokeOptions(AuthorityOptions):
     """The options of `caddis keys revoke`."""
 
     name: Party
-    stream: Annotated[str | None, typer.Argument(metavar="[STREAM]", help="A stream.")] = None
+    stream: Annotated[str | None, typer.Argument(metavar="STREAM", help="A stream.")] = None
     role: Annotated[
         Role | None, typer.Option(metavar="ROLE", help="publisher or subscriber. \\[default: both]")
     ] = None
@@ -296,7 +296,7 @@ def revoke(options: RevokeOptions) -> None:
 class RotateOptions(AuthorityOptions):
     """The options of `caddis keys rotate`."""
 
-    streams: Annotated[list[str], typer.Argument(metavar="STREAM...", help="One or more streams.")]
+    streams: Annotated[list[str], typer.Argument(metavar="STREAM", help="One or more streams.")]
     at_once: AtOnce = False
 
 
@@ -318,7 +318,7 @@ class IssueOptions(AuthorityOptions):
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME...]",
+            metavar="NAME",
             help="Registered parties. \\[default: everybody who was ever granted a stream]",
         ),
     ] = None
@@ -368,7 +368,7 @@ class ShowOptions(AuthorityOptions):
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]", help="Any file that caddis keys wrote. \\[default: the authority's]"
+            metavar="FILE", help="Any file that caddis keys wrote. \\[default: the authority's]"
         ),
     ] = None
     trusted: Annotated[

@@ -97,19 +97,23 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Stolen:
-    """What a revoked subscriber could open of all sealed events, and what stayed locked."""
+    """What a revoked subscriber can make of all sealed events."""
 
     subscriber: str
     opened: int
+    """Events of the epoch in which it was entitled."""
     locked: int
+    """Events that it has no key for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Offers by epoch, and subscriptions by subscriber."""
+    """What is made up, before it is sealed."""
 
     offers: dict[int, pa.Table]
+    """The offers of each epoch."""
     subscriptions: dict[str, pa.Table]
+    """The subscriptions of each subscriber."""
 
 
 def run_demo(options: DemoOptions, job: Job, broker: Broker | None = None) -> DemoSummary:
@@ -247,6 +251,7 @@ class DemoSummary:
     """Who received what, what was refused, and what it took."""
 
     folder: Path
+    """Where the files of all parties are."""
     scheme: str
     receipts: tuple[Receipt, ...]
     broker: BrokerSummary

@@ -159,27 +159,15 @@ class SealedSubscriptionsSummary:
     stream: str
     epochs: tuple[int, ...]
     subscriptions: int
-    invalid: tuple[SubscriptionError, ...]
+    invalid: tuple[dict[str, object], ...]
+    """The `subscription_id` and `error` of those that were skipped."""
     out: Path
     bytes: int
     seconds: float
 
     def as_json(self) -> dict[str, object]:
         """The same for a machine."""
-        return {
-            "subscriber": self.subscriber,
-            "authority": self.authority,
-            "stream": self.stream,
-            "epochs": self.epochs,
-            "subscriptions": self.subscriptions,
-            "invalid": [
-                {"subscription_id": error.subscription_id, "error": str(error)}
-                for error in self.invalid
-            ],
-            "out": self.out,
-            "bytes": self.bytes,
-            "seconds": round(self.seconds, 3),
-        }
+        return {**asdict(self), "seconds": round(self.seconds, 3)}
 
     def show(self, console: Console) -> None:
         """The closing summary."""
@@ -193,8 +181,8 @@ class SealedSubscriptionsSummary:
         if self.invalid:
             rows.append(("invalid", f"{len(self.invalid):,}", "skipped:"))
         show_rows(console, rows)
-        for error in self.invalid:
-            console.print(str(error), markup=False)
+        for one in self.invalid:
+            console.print(str(one["error"]), markup=False)
 
 
 def seal_subscriptions(options: SealSubscriptionsOptions, job: Job) -> SealedSubscriptionsSummary:
@@ -217,7 +205,9 @@ def seal_subscriptions(options: SealSubscriptionsOptions, job: Job) -> SealedSub
         stream=stream,
         epochs=tuple(epochs),
         subscriptions=len(sealed),
-        invalid=invalid,
+        invalid=tuple(
+            {"subscription_id": error.subscription_id, "error": str(error)} for error in invalid
+        ),
         out=options.out,
         bytes=options.out.stat().st_size,
         seconds=time.monotonic() - began,

@@ -26,9 +26,11 @@ def fills(options: type[Options]) -> Callable[[Callable[[Options], None]], Calla
     """Make a command of a function that takes all its options in one frozen dataclass.
 
     Every field is annotated as a Typer parameter would be, `Annotated[Path, typer.Option(...)]`,
-    and its default is the option's.
+    and its default is the option's. The help lists the fields of the class itself before those
+    that it inherits from a class of options which several verbs share.
     """
     hints = get_type_hints(options, include_extras=True)
+    names = [name for one in options.__mro__ for name in inspect.get_annotations(one)]
     parameters = [
         inspect.Parameter(
             field.name,
@@ -36,7 +38,7 @@ def fills(options: type[Options]) -> Callable[[Callable[[Options], None]], Calla
             default=inspect.Parameter.empty if field.default is MISSING else field.default,
             annotation=hints[field.name],
         )
-        for field in fields(options)  # type: ignore[arg-type]
+        for field in sorted(fields(options), key=lambda field: names.index(field.name))  # type: ignore[arg-type]
     ]
 
     def command_of(function: Callable[[Options], None]) -> Callable[..., None]:
