@@ -2,11 +2,10 @@
 
 A failure shows the smallest part of a clause on which they still differ, the values it looked at
 and both answers. Whatever is found here gets its own line in test_spark_semantics.py.
-`HYPOTHESIS_PROFILE=explore` tries ten times as many. Their coverage is not measured: that would
-double the time, and every line is measured by the tests of its own module.
+`make test-long` tries many more. Their coverage is not measured: that would double the time, and
+every line is measured by the tests of its own module.
 """
 
-import os
 from random import Random
 
 import pyarrow as pa
@@ -27,13 +26,13 @@ from tests.oracle.events import (
 )
 from tests.oracle.judges import Case, accepted_by_caddis, refused_by_spark, spark_and_caddis
 from tests.oracle.wild import WildClauses
+from tests.runs import seeds
 
 pytestmark = pytest.mark.no_cover
 SUMMER_TIME = "Europe/Dublin"
-MORE = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "explore" else 1
 
 
-@pytest.mark.parametrize("seed", range(8 * MORE))
+@pytest.mark.parametrize("seed", seeds(5, 80))
 def test_random_clauses_mean_what_spark_says(spark: SparkSession, seed: int):
     random = Random(seed)
     batch = random_batch(random, random_schema(random), 60, TEXTS + LINE_ENDS)
@@ -50,9 +49,9 @@ def test_they_mean_the_same_in_the_code_that_spark_generates(spark: SparkSession
     assert Case(batch, judges).disagreement([clauses.tree() for _ in range(100)]) == ""
 
 
-@pytest.mark.parametrize("seed", range(200, 200 + 2 * MORE))
+@pytest.mark.parametrize("seed", seeds(2, 20))
 def test_dates_and_times_follow_the_session_zone(spark: SparkSession, seed: int):
-    random = Random(seed)
+    random = Random(200 + seed)
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", SUMMER_TIME)
     names = {"day": pa.date32(), "at": ZONED, "clock": LOCAL, "price": pa.int32()}
@@ -62,11 +61,11 @@ def test_dates_and_times_follow_the_session_zone(spark: SparkSession, seed: int)
     assert Case(batch, judges).disagreement([clauses.tree() for _ in range(200)]) == ""
 
 
-@pytest.mark.parametrize("seed", range(300, 300 + 4 * MORE))
+@pytest.mark.parametrize("seed", seeds(3, 40))
 def test_what_caddis_does_not_refuse_is_legal_in_spark_and_means_the_same(
     spark: SparkSession, seed: int
 ):
-    random = Random(seed)
+    random = Random(300 + seed)
     schema = random_schema(random, SCALARS + WIDE_DECIMALS)
     batch = random_batch(random, schema, 30, TEXTS + LINE_ENDS)
     clauses = WildClauses(random, batch)

@@ -36,8 +36,8 @@ from caddis.models import Asker, Catalogue, Model, Statistics
 from caddis.ordering import Executor
 from caddis.overlay.messages import Subscribe, Unsubscribe
 from caddis.spark.base.failures import spark_failures
-from caddis.spark.overlay.batches import BatchFolder
 from caddis.spark.overlay.batch_broker import BrokerSettings, EventSettings
+from caddis.spark.overlay.batches import BatchFolder
 from caddis.spark.overlay.control import to_record
 from caddis.spark.overlay.folder import OverlayFolder
 from caddis.spark.overlay.running import RunningOverlay
