@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from caddis.cli.overlay.run import _say_refusals
 from caddis.cli.overlay.summary import OverlaySummary
+from caddis.cli.overlay.verbs import show_refusals
 from caddis.cli.shell.running import Job
 from caddis.spark.overlay.batches import Totals
 from caddis.spark.overlay.control import Refusal, subscribed
@@ -91,7 +91,7 @@ def test_an_empty_folder_needs_a_format(caddis, overlay):
     assert caddis("overlay", "show", overlay, "--format", "csv").exit_code == 0
 
 
-def test_subscribing_is_a_word_in_the_broker_s_log(caddis, overlay):
+def test_subscribing_is_a_record_in_the_broker_s_log(caddis, overlay):
     given = ("overlay", "subscribe", "cork", overlay, "--id", "ann", "--where", "price < 5")
     assert "ann is subscribed at cork" in caddis(*given).stdout
     log = OverlayFolder(overlay.with_suffix(".run")).clients("cork")
@@ -106,10 +106,10 @@ def test_subscribing_is_a_word_in_the_broker_s_log(caddis, overlay):
     [
         (["subscribe", "corc", "--id", "x", "--where", "TRUE"], "did you mean 'cork'?"),
         (["subscribe", "cork", "--id", "x", "--where", "prize < 5"], "subscription 'x': unknown"),
-        (["unsubscribe", "cork", "--id", "x"], "nobody is subscribed at 'cork' as 'x'"),
+        (["unsubscribe", "cork", "--id", "x"], "broker 'cork' has no subscription 'x'"),
     ],
 )
-def test_a_wish_that_cannot_be_is_refused(caddis, overlay, words, complaint):
+def test_a_subscription_that_cannot_be_is_refused(caddis, overlay, words, complaint):
     verb, broker, *options = words
     said = caddis("overlay", verb, broker, overlay, *options)
     assert said.exit_code == 1
@@ -128,7 +128,7 @@ def test_every_verb_has_examples_that_fit(caddis, verb):
     assert all(one.strip().startswith("caddis overlay") for one in examples if one.strip())
 
 
-def test_what_brokers_pass_over_is_told_once(tmp_path, capsys):
+def test_what_brokers_skip_is_shown_once(tmp_path, capsys):
     def reports(**reasons: list[str]) -> tuple[BrokerReport, ...]:
         return tuple(
             BrokerReport(name, Totals(), 0, 0, (), tuple(Refusal("", {}, why) for why in some))
@@ -136,10 +136,10 @@ def test_what_brokers_pass_over_is_told_once(tmp_path, capsys):
         )
 
     summary, job = OverlaySummary(tmp_path, "emec", 0.0), Job(quiet=False)
-    told: dict[str, int] = {}
+    shown: dict[str, int] = {}
     for now in (reports(galway=["a"], cork=["b"]), reports(galway=["a", "c"], cork=["b"])):
         summary.update(now)
-        _say_refusals(summary, told, job)
+        show_refusals(summary, shown, job)
     said = capsys.readouterr()
     lines = (said.out + said.err).split("\n")
     assert [line.rsplit(" ", 1)[1] for line in lines if line.strip()] == ["a", "b", "c"]
@@ -147,5 +147,5 @@ def test_what_brokers_pass_over_is_told_once(tmp_path, capsys):
 
 def test_the_help_says_which_policy_holds(caddis):
     said = " ".join(caddis("overlay", "run", "--help").stdout.replace("│", " ").split())
-    assert "Overrides the file's policy; emec if neither says." in said
-    assert "split at most." in said
+    assert "It overrides the file's policy; the default is emec." in said
+    assert "split into." in said

@@ -1,272 +1,256 @@
-"""`caddis overlay`: brokers on Spark that share the work of matching, each a streaming query."""
+"""`caddis overlay`: brokers on Spark that share the work of matching, each a streaming query.
+
+Every verb is spelled once: its options are a frozen dataclass that Typer fills, and its work is a
+function of that object, which is imported only when the verb runs.
+"""
 
 from __future__ import annotations
 
-import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.overlay.order import OverlayOrder, prepare_overlay
-from caddis.cli.shell import AsJson, DemoFolder, EventKey, Job, Master, Result, Timezone, run
+from caddis.cli.shell import AsJson, DemoFolder, EventKey, Master, Timezone, fills, run
 from caddis.files import FileFormat
 
-NAME = "overlay"
-RUN_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis overlay run overlay.yaml
-
-  caddis overlay run overlay.yaml --once --policy air
-
-  caddis overlay run overlay.yaml --dir /data/west --master local[4]
-"""
-BROKER_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis overlay broker galway overlay.yaml
-
-  caddis overlay broker cork overlay.yaml --dir /shared/west --master local[2]
-"""
-SUBSCRIBE_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis overlay subscribe cork overlay.yaml --id ann --where "price < 200"
-"""
-UNSUBSCRIBE_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis overlay unsubscribe cork overlay.yaml --id ann
-"""
-SHOW_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis overlay show overlay.yaml
-"""
-DEMO_EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis overlay demo
-
-  caddis overlay demo --dir my-overlay --events 2000
-"""
-
 app = typer.Typer(
-    name=NAME,
+    name="overlay",
     no_args_is_help=True,
     rich_markup_mode="rich",
     help="""Spread matching over brokers that share what models answer.
 
-    A YAML file says which brokers there are, how they are joined, who
-    subscribes and publishes where. Begin with [bold]caddis overlay demo[/bold].
+    A YAML file lists the brokers, how they are joined, and who subscribes and
+    publishes at each. Begin with [bold]caddis overlay demo[/bold].
     """,
 )
 
-File = Annotated[
-    Path, typer.Argument(metavar="OVERLAY.YAML", help="The overlay file.", show_default=False)
-]
-Broker = Annotated[
-    str, typer.Argument(metavar="BROKER", help="A broker of the file.", show_default=False)
-]
-Dir = Annotated[
-    Path | None,
-    typer.Option(
-        "--dir",
-        metavar="FOLDER",
-        help="Where brokers keep and pass on what they do, and where a later start goes on. "
-        "\\[default: beside the file, ending in .run]",
-        show_default=False,
+
+def _examples(*lines: str) -> str:
+    return "\n[bold]Examples[/bold]\n\n" + "\n\n".join(f"  caddis overlay {line}" for line in lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtBroker:
+    """The argument of verbs about one broker; it comes before the file."""
+
+    broker: Annotated[
+        str, typer.Argument(metavar="BROKER", help="A broker of the file.", show_default=False)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverlayOptions:
+    """The options of every verb that reads an overlay file."""
+
+    file: Annotated[
+        Path, typer.Argument(metavar="OVERLAY.YAML", help="The overlay file.", show_default=False)
+    ]
+    dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="The folder in which brokers keep their state and reach each other. A later start "
+            "continues there. \\[default: beside the file, ending in .run]",
+            show_default=False,
+        ),
+    ] = None
+    event_key: EventKey = "event_id"
+    timezone: Timezone = "UTC"
+    as_json: AsJson = False
+
+    @property
+    def folder(self) -> Path:
+        """Where the brokers keep their state."""
+        return self.dir or self.file.with_suffix(".run")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions(OverlayOptions):
+    """The options of `caddis overlay show`."""
+
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How brokers share models out: emec, mec, air or ail. It overrides the file's "
+            "policy; the default is emec. The policy changes what matching costs, never what "
+            "matches.",
+            show_default=False,
+        ),
+    ] = None
+    format: Annotated[
+        FileFormat | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="The format of events in folders that are still empty: parquet, jsonl or csv.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(ShowOptions):
+    """The options of `caddis overlay run`."""
+
+    once: Annotated[
+        bool, typer.Option("--once", help="Stop when all events that are there have been routed.")
+    ] = False
+    on_error: Annotated[
+        Literal["unknown", "raise"],
+        typer.Option(
+            metavar="WHAT",
+            help="What to do if a model fails on an event: 'unknown' goes on without its answer "
+            "and lists the event in problems/ below --dir; 'raise' stops.",
+        ),
+    ] = "unknown"
+    master: Master = "local[*]"
+    tasks: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="The most tasks that a micro-batch is split into. "
+            "\\[default: the number of cores]",
+            show_default=False,
+            rich_help_panel="Spark",
+        ),
+    ] = None
+
+
+@app.command(
+    name="run",
+    epilog=_examples(
+        "run overlay.yaml",
+        "run overlay.yaml --once --policy air",
+        "run overlay.yaml --dir /data/west --master local[4]",
     ),
-]
-Policy = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="How models are shared out: emec, mec, air or ail. Overrides the file's policy; emec "
-        "if neither says. What is found does not depend on it, only what it costs.",
-        show_default=False,
+)
+@fills(RunOptions)
+def run_all(options: RunOptions) -> None:
+    """Run all brokers of a file in one Spark session.
+
+    Events that appear in the brokers' folders are routed until Ctrl-C. The
+    next start continues where this one stopped, and routes no event twice.
+    """
+    from caddis.cli.overlay import verbs
+
+    run(lambda job: verbs.run_all(options, job), as_json=options.as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrokerOptions(RunOptions, AtBroker):
+    """The options of `caddis overlay broker`."""
+
+
+@app.command(
+    name="broker",
+    epilog=_examples(
+        "broker galway overlay.yaml",
+        "broker cork overlay.yaml --dir /shared/west --master local[2]",
     ),
-]
-Once = Annotated[bool, typer.Option("--once", help="End when all that is there has been routed.")]
-Format = Annotated[
-    FileFormat | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="Of events in folders that are still empty: parquet, jsonl or csv.",
-    ),
-]
-OnError = Annotated[
-    Literal["unknown", "raise"],
-    typer.Option(
-        metavar="WHAT",
-        help="If a model fails on an event: its answer is unknown, and told in problems/ below "
-        "--dir; or raise an error.",
-    ),
-]
-Tasks = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Into how many tasks a micro-batch is split at most. "
-        "\\[default: as many as there are cores]",
-        show_default=False,
-        rich_help_panel="Spark",
-    ),
-]
-Id = Annotated[
+)
+@fills(BrokerOptions)
+def run_one(options: BrokerOptions) -> None:
+    """Run one broker of a file in a process of its own.
+
+    It waits until all brokers have told each other who publishes and who
+    subscribes; then events flow. However it stops, the next start continues
+    there: no event is lost, and nobody is notified twice.
+    """
+    from caddis.cli.overlay import verbs
+
+    run(lambda job: verbs.run_one(options, job), as_json=options.as_json)
+
+
+SubscriptionId = Annotated[
     str, typer.Option("--id", metavar="ID", help="The subscription's id.", show_default=False)
 ]
 
 
-@app.command(name="run", epilog=RUN_EXAMPLES)
-def run_all(
-    file: File,
-    folder: Dir = None,
-    once: Once = False,
-    policy: Policy = None,
-    format_: Format = None,
-    event_key: EventKey = "event_id",
-    timezone: Timezone = "UTC",
-    on_error: OnError = "unknown",
-    as_json: AsJson = False,
-    master: Master = "local[*]",
-    tasks: Tasks = None,
-) -> None:
-    """Run all brokers of a file in one Spark session.
+@dataclass(frozen=True, kw_only=True)
+class SubscribeOptions(OverlayOptions, AtBroker):
+    """The options of `caddis overlay subscribe`."""
 
-    Events that appear in the brokers' folders are routed until Ctrl-C; a
-    second start goes on where the first ended, and routes no event twice.
-    """
-    order = OverlayOrder(
-        file, folder, policy, event_key, timezone, format_, on_error, master, tasks
-    )
-    run(lambda job: _run_brokers(order, None, once, job), as_json=as_json)
-
-
-@app.command(name="broker", epilog=BROKER_EXAMPLES)
-def run_one(
-    broker: Broker,
-    file: File,
-    folder: Dir = None,
-    once: Once = False,
-    policy: Policy = None,
-    format_: Format = None,
-    event_key: EventKey = "event_id",
-    timezone: Timezone = "UTC",
-    on_error: OnError = "unknown",
-    as_json: AsJson = False,
-    master: Master = "local[*]",
-    tasks: Tasks = None,
-) -> None:
-    """Run one broker of a file in a process of its own.
-
-    It begins with events when all brokers have told each other who publishes
-    and who subscribes, and goes on from there whenever it is started again,
-    however it ended: no event is lost, and nobody is notified twice.
-    """
-    order = OverlayOrder(
-        file, folder, policy, event_key, timezone, format_, on_error, master, tasks
-    )
-    run(lambda job: _run_brokers(order, broker, once, job), as_json=as_json)
-
-
-@app.command(name="subscribe", epilog=SUBSCRIBE_EXAMPLES)
-def subscribe(
-    broker: Broker,
-    file: File,
-    id_: Id,
+    subscription_id: SubscriptionId
     where: Annotated[
-        str, typer.Option(metavar="WHERE", help="Which events are wanted.", show_default=False)
-    ],
-    folder: Dir = None,
-    event_key: EventKey = "event_id",
-    timezone: Timezone = "UTC",
-    as_json: AsJson = False,
-) -> None:
-    """Subscribe at a broker, be it running or not.
+        str,
+        typer.Option(
+            metavar="WHERE", help="The WHERE clause that events must satisfy.", show_default=False
+        ),
+    ]
 
-    It takes the place of what was subscribed there under the same id before.
+
+@app.command(
+    name="subscribe",
+    epilog=_examples('subscribe cork overlay.yaml --id ann --where "price < 200"'),
+)
+@fills(SubscribeOptions)
+def subscribe(options: SubscribeOptions) -> None:
+    """Subscribe at a broker, whether it is running or not.
+
+    The subscription replaces an earlier one with the same id at that broker.
     """
-    from caddis.cli.overlay.clients import subscribe_at
+    from caddis.cli.overlay import verbs
 
-    order = OverlayOrder(file, folder, event_key=event_key, timezone=timezone)
-    run(lambda _: subscribe_at(order, broker, id_, where), as_json=as_json)
-
-
-@app.command(name="unsubscribe", epilog=UNSUBSCRIBE_EXAMPLES)
-def unsubscribe(
-    broker: Broker,
-    file: File,
-    id_: Id,
-    folder: Dir = None,
-    event_key: EventKey = "event_id",
-    timezone: Timezone = "UTC",
-    as_json: AsJson = False,
-) -> None:
-    """Take a subscription at a broker back."""
-    from caddis.cli.overlay.clients import unsubscribe_at
-
-    order = OverlayOrder(file, folder, event_key=event_key, timezone=timezone)
-    run(lambda _: unsubscribe_at(order, broker, id_), as_json=as_json)
+    run(lambda _: verbs.subscribe(options), as_json=options.as_json)
 
 
-@app.command(name="show", epilog=SHOW_EXAMPLES)
-def show(
-    file: File,
-    folder: Dir = None,
-    policy: Policy = None,
-    format_: Format = None,
-    event_key: EventKey = "event_id",
-    timezone: Timezone = "UTC",
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class UnsubscribeOptions(OverlayOptions, AtBroker):
+    """The options of `caddis overlay unsubscribe`."""
+
+    subscription_id: SubscriptionId
+
+
+@app.command(name="unsubscribe", epilog=_examples("unsubscribe cork overlay.yaml --id ann"))
+@fills(UnsubscribeOptions)
+def unsubscribe(options: UnsubscribeOptions) -> None:
+    """Cancel a subscription at a broker, whether it is running or not."""
+    from caddis.cli.overlay import verbs
+
+    run(lambda _: verbs.unsubscribe(options), as_json=options.as_json)
+
+
+@app.command(name="show", epilog=_examples("show overlay.yaml"))
+@fills(ShowOptions)
+def show(options: ShowOptions) -> None:
     """Check an overlay file and draw its tree.
 
-    Reads all that the file names, except events; Spark is not started.
+    Everything that the file names is read, except events. Spark is not started.
     """
-    from caddis.cli.overlay.show import OverlayTree
+    from caddis.cli.overlay.summary import overlay_tree
 
-    order = OverlayOrder(file, folder, policy, event_key, timezone, format_)
-    run(lambda _: OverlayTree(prepare_overlay(order)), as_json=as_json)
+    run(lambda _: overlay_tree(options), as_json=options.as_json)
 
 
-@app.command(name="demo", epilog=DEMO_EXAMPLES)
-def demo(
-    folder: DemoFolder = None,
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """The options of `caddis overlay demo`."""
+
+    folder: DemoFolder = None
     events: Annotated[
         int, typer.Option(min=2, metavar="N", help="How many photos are published.")
-    ] = 600,
+    ] = 600
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Another seed, other photos and wishes.")
-    ] = 1,
-    master: Master = "local[*]",
-    as_json: AsJson = False,
-) -> None:
-    """Show four brokers at work on photos that are made here.
+        int,
+        typer.Option(min=0, metavar="N", help="Another seed makes other photos and subscriptions."),
+    ] = 1
+    master: Master = "local[*]"
+    as_json: AsJson = False
+
+
+@app.command(name="demo", epilog=_examples("demo", "demo --dir my-overlay --events 2000"))
+@fills(DemoOptions)
+def demo(options: DemoOptions) -> None:
+    """Show four brokers at work on photos that are made up here.
 
     Writes an overlay file, models, subscriptions and events into a folder,
-    runs the overlay once, and tells what each broker did and how many runs
-    of models sharing has spared.
+    runs the overlay once, and shows what each broker did and how many runs
+    of models sharing has saved.
     """
+    from caddis.cli.overlay.demo import run_demo
 
-    def work(job: Job) -> Result:
-        from caddis.cli.overlay.demo import run_demo
-
-        made = folder or Path(tempfile.mkdtemp(prefix="caddis-overlay-"))
-        return run_demo(made, events, seed, master, job)
-
-    if not as_json:
-        typer.echo(f"Four brokers: {events:,} photos are published at two of them.\n")
-    run(work, as_json=as_json)
-
-
-def _run_brokers(order: OverlayOrder, name: str | None, once: bool, job: Job) -> Result:
-    """One broker, or all."""
-    from caddis.cli.overlay.run import read_overlay, run_brokers
-
-    prepared = read_overlay(order, job)
-    names = [broker.name for broker in prepared.overlay.brokers] if name is None else [name]
-    return run_brokers(prepared, names, once, job)
+    if not options.as_json:
+        typer.echo(f"Four brokers: {options.events:,} photos are published at two of them.\n")
+    run(lambda job: run_demo(options, job), as_json=options.as_json)

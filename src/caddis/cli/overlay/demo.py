@@ -1,8 +1,10 @@
-"""An overlay of four brokers with photos to look at, made here: for a first look."""
+"""An overlay of four brokers on made-up photos, for a first look."""
 
 from __future__ import annotations
 
 import json
+import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +14,15 @@ import pyarrow as pa
 from rich.console import Console
 from rich.text import Text
 
-from caddis.cli.overlay.order import OverlayOrder, PreparedOverlay
-from caddis.cli.overlay.run import read_overlay, run_brokers
-from caddis.cli.overlay.show import OverlayTree
-from caddis.cli.overlay.summary import OverlaySummary
+from caddis.cli.overlay.command import DemoOptions, RunOptions
+from caddis.cli.overlay.preparing import PreparedOverlay
+from caddis.cli.overlay.summary import OverlaySummary, OverlayTree
+from caddis.cli.overlay.verbs import read_overlay, run_brokers
 from caddis.cli.shell import Job
 from caddis.errors import OverlayError
+from caddis.matching import Matcher
+from caddis.models import Asker, Catalogue, Statistics
+from caddis.ordering import Executor
 
 FILE = "overlay.yaml"
 OVERLAY = """\
@@ -77,37 +82,38 @@ class OverlayDemo:
     tree: OverlayTree
     summary: OverlaySummary
     unshared: int
-    """Runs of models, if each subscription were decided by itself."""
+    """How often models would run if every subscription were decided by itself."""
     folder: Path
 
     def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
+        """The summary as JSON."""
         return {**self.summary.as_json(), "models_unshared": self.unshared, "folder": self.folder}
 
     def show(self, console: Console) -> None:
-        """The tree, the table, and the comparison."""
+        """Show the tree, the table and the comparison."""
         console.print()
         self.tree.show(console)
         self.summary.show(console)
-        spared = 1 - self.summary.models / max(1, self.unshared)
+        saved = 1 - self.summary.models / max(1, self.unshared)
         console.print(
             Text(
                 f"\nModels ran {self.summary.models:,} times. With every subscription decided by "
-                f"itself they\nwould have run {self.unshared:,} times: {spared:.0%} are spared, as "
+                f"itself they\nwould have run {self.unshared:,} times: {saved:.0%} are saved, as "
                 "brokers share answers and\npass them on with the photos."
             )
         )
         console.print(Text(f"The files are in {self.folder}: read {FILE}, change it, run it."))
 
 
-def run_demo(folder: Path, events: int, seed: int, master: str, job: Job) -> OverlayDemo:
-    """Write the files, run the overlay once, and count what sharing spares."""
+def run_demo(options: DemoOptions, job: Job) -> OverlayDemo:
+    """Write the files, run the overlay once, and count what sharing saves."""
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="caddis-overlay-"))
     if folder.exists() and any(folder.iterdir()):
         raise OverlayError(f"{folder} is not empty; name a new folder with --dir")
-    photos = write_demo(folder, events, seed)
-    prepared = read_overlay(OverlayOrder(folder / FILE, master=master), job)
-    names = [broker.name for broker in prepared.overlay.brokers]
-    summary = run_brokers(prepared, names, True, job)
+    photos = write_demo(folder, options.events, options.seed)
+    run_options = RunOptions(file=folder / FILE, master=options.master, once=True)
+    prepared = read_overlay(run_options, job)
+    summary = run_brokers(prepared, prepared.names, run_options, job)
     with job.screen.step("Counting what it costs without sharing") as step:
         unshared = _unshared(prepared, photos)
         step.done = "Counted what it costs without sharing"
@@ -115,13 +121,13 @@ def run_demo(folder: Path, events: int, seed: int, master: str, job: Job) -> Ove
 
 
 def write_demo(folder: Path, events: int, seed: int) -> pa.Table:
-    """The overlay file and all that it names; gives all events."""
+    """Write the overlay file and everything that it names; return all events."""
     rng = np.random.default_rng(seed)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FILE).write_text(OVERLAY)
     (folder / "models.py").write_text(MODELS)
     for site in SITES:
-        lines = [f'{site}-{number},"{_wish(rng)}"' for number in range(12)]
+        lines = [f'{site}-{number},"{_where(rng)}"' for number in range(12)]
         (folder / f"{site}.csv").write_text("\n".join(["subscription_id,where", *lines]) + "\n")
     rows: list[Mapping[str, object]] = []
     for at, (site, cities) in enumerate(PUBLISHED.items()):
@@ -142,8 +148,8 @@ def _photo(rng: np.random.Generator, key: int, cities: tuple[str, ...]) -> dict[
     }
 
 
-def _wish(rng: np.random.Generator) -> str:
-    """A city or a number of likes, and one to three concepts, some of them negated."""
+def _where(rng: np.random.Generator) -> str:
+    """A WHERE clause: a city or a number of likes, and one to three concepts, some negated."""
     city = ("Galway", "Sligo", "Dublin", "Cork")[int(rng.integers(4))]
     cheap = f"city = '{city}'" if rng.random() < 0.6 else f"likes >= {int(rng.integers(20, 80))}"
     chosen = rng.choice(CONCEPTS, int(rng.integers(1, 4)), replace=False, p=(0.4, 0.3, 0.2, 0.1))
@@ -152,13 +158,7 @@ def _wish(rng: np.random.Generator) -> str:
 
 
 def _unshared(prepared: PreparedOverlay, events: pa.Table) -> int:
-    """Runs of models in one match of everything, in which no answer serves two subscriptions."""
-    import time
-
-    from caddis.matching import Matcher
-    from caddis.models import Asker, Catalogue, Statistics
-    from caddis.ordering import Executor
-
+    """How often models run in one match of everything if no answer serves two subscriptions."""
     catalogue = Catalogue(prepared.models)
     wheres = [where for some in prepared.subscriptions.values() for where in some.values()]
     table = pa.table({"subscription_id": np.arange(len(wheres)), "where": wheres})

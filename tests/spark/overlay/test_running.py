@@ -64,7 +64,7 @@ WISHES = {
     "kerry": {"guy": "NOT boat(title) AND `known.at` > '2026-01-01 00:30:00'"},
 }
 
-PAGE = Path(__file__).parents[2] / "docs" / "overlay.md"
+PAGE = Path(__file__).parents[3] / "docs" / "overlay.md"
 
 Pairs = set[tuple[int, str]]
 Event = dict[str, Any]
