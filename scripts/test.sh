@@ -80,7 +80,7 @@ check "kernels: topics" ended topics
 
 rm -rf build/coverage
 mkdir -p build/coverage
-apart=(tests/spark/test_overlay.py tests/spark/test_clusters.py tests/spark/test_connect.py)
+apart=(tests/spark/overlay tests/spark/test_clusters.py tests/spark/test_connect.py)
 commands=(
   tests/spark/test_cli.py::test_a_mistake_that_only_a_worker_sees_makes_no_noise
   tests/spark/test_cli.py::test_ctrl_c_ends_a_stream_cleanly_with_what_it_did

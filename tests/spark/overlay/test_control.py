@@ -1,7 +1,8 @@
-"""Control planes over logs: wherever a broker is stopped, its messages are said once."""
+"""Control planes over logs: wherever a broker is stopped, its messages are sent once."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,6 @@ import pytest
 from caddis.errors import OverlayError
 from caddis.language import Clause, Vocabulary, parse_all
 from caddis.overlay.messages import Advertise, Leave, Neighbour, Subscribe, Subscriber, Unsubscribe
-from caddis.spark.overlay.batch_broker import control_logs
 from caddis.spark.overlay.control import (
     ControlLogs,
     ControlPlane,
@@ -22,10 +22,10 @@ from caddis.spark.overlay.control import (
     subscribed,
     to_record,
 )
-from caddis.spark.overlay.folder import OverlayFolder
 from caddis.spark.overlay.logs import FolderLog, Log, Record
 from caddis.spark.overlay.settling import Settling, Signal
-from caddis.spark.overlay.transport import FolderTransport
+from tests.runs import seeds
+from tests.spark.overlay.memory import MemoryLog
 
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.int64())])
 TREE = {"p": ("q",), "q": ("p", "r", "s"), "r": ("q",), "s": ("q",)}
@@ -79,12 +79,32 @@ class FusedLog:
         return len(self.log)
 
 
-def logs_of(folder: OverlayFolder, name: str, neighbours: Sequence[str]) -> ControlLogs:
-    return control_logs(name, neighbours, folder, FolderTransport(folder.root))
+class Sites:
+    """The logs of all brokers, in memory: a kill is an exception, so nothing has to be on disk."""
+
+    def __init__(self) -> None:
+        self._journals: dict[str, MemoryLog] = defaultdict(MemoryLog)
+        self._clients: dict[str, MemoryLog] = defaultdict(MemoryLog)
+        self._control: dict[tuple[str, str], MemoryLog] = defaultdict(MemoryLog)
+
+    def clients(self, name: str) -> MemoryLog:
+        return self._clients[name]
+
+    def logs(self, name: str, neighbours: Sequence[str]) -> ControlLogs:
+        return ControlLogs(
+            self._journals[name],
+            self._clients[name],
+            {other: self._control[other, name] for other in neighbours},
+            {other: self._control[name, other] for other in neighbours},
+        )
+
+    def sent(self) -> list[list[Record]]:
+        """The records of every link."""
+        return [log.read() for log in self._control.values()]
 
 
-def plane(folder: OverlayFolder, name: str, fuse: Fuse | None = None) -> ControlPlane:
-    logs = logs_of(folder, name, TREE[name])
+def plane(sites: Sites, name: str, fuse: Fuse | None = None) -> ControlPlane:
+    logs = sites.logs(name, TREE[name])
     if fuse is not None:
         logs = ControlLogs(
             FusedLog(logs.journal, fuse),
@@ -100,18 +120,10 @@ def step_all(planes: dict[str, ControlPlane]) -> None:
         pass
 
 
-def declare_all(folder: OverlayFolder) -> None:
+def declare_all(sites: Sites) -> None:
     for at, name in enumerate(TREE):
         where = "TRUE" if name in ("p", "r") else None
-        declare(folder.clients(name), name, {f"s{at}": WHERES[at]}, where)
-
-
-def said(folder: OverlayFolder) -> dict[tuple[str, str], list[Record]]:
-    return {
-        (one, other): FolderTransport(folder.root).control(one, other).read()
-        for one, others in TREE.items()
-        for other in others
-    }
+        declare(sites.clients(name), name, {f"s{at}": WHERES[at]}, where)
 
 
 def tables(planes: dict[str, ControlPlane]) -> dict[str, object]:
@@ -121,10 +133,10 @@ def tables(planes: dict[str, ControlPlane]) -> dict[str, object]:
     }
 
 
-def test_all_hear_of_all_and_settle(tmp_path: Path):
-    folder = OverlayFolder(tmp_path)
-    declare_all(folder)
-    planes = {name: plane(folder, name) for name in TREE}
+def test_all_hear_of_all_and_settle():
+    sites = Sites()
+    declare_all(sites)
+    planes = {name: plane(sites, name) for name in TREE}
     assert not any(one.settled for one in planes.values())
     step_all(planes)
     assert all(one.settled for one in planes.values())
@@ -133,28 +145,28 @@ def test_all_hear_of_all_and_settle(tmp_path: Path):
     assert graph.subscribers == (Subscriber("s0"),)
 
 
-def test_a_broker_is_not_settled_while_one_behind_its_neighbour_is_away(tmp_path: Path):
-    folder = OverlayFolder(tmp_path)
-    declare_all(folder)
-    planes = {name: plane(folder, name) for name in ("p", "q", "r")}
+def test_a_broker_is_not_settled_while_one_behind_its_neighbour_is_away():
+    sites = Sites()
+    declare_all(sites)
+    planes = {name: plane(sites, name) for name in ("p", "q", "r")}
     step_all(planes)
     assert not any(one.settled for one in planes.values())
-    planes["s"] = plane(folder, "s")
+    planes["s"] = plane(sites, "s")
     step_all(planes)
     assert all(one.settled for one in planes.values())
 
 
-@pytest.mark.parametrize("seed", range(15))
-def test_a_publisher_that_is_settled_knows_all_that_it_ever_will(tmp_path: Path, seed: int):
+@pytest.mark.parametrize("seed", seeds(15, 200))
+def test_a_publisher_that_is_settled_knows_all_that_it_ever_will(seed: int):
     """Whatever the order in which brokers get to work."""
-    random, folder = Random(seed), OverlayFolder(tmp_path)
-    declare_all(folder)
+    random, sites = Random(seed), Sites()
+    declare_all(sites)
     planes: dict[str, ControlPlane] = {}
     known: dict[str, object] = {}
     while len(known) < len(TREE):
         name = random.choice(list(TREE))
         if name not in planes:
-            planes[name] = plane(folder, name)
+            planes[name] = plane(sites, name)
         planes[name].step()
         for one, control in planes.items():
             if control.settled and one not in known:
@@ -166,25 +178,23 @@ def test_a_publisher_that_is_settled_knows_all_that_it_ever_will(tmp_path: Path,
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("appends", range(1, 9))
-def test_a_broker_killed_at_any_append_goes_on_as_if_nothing_had_been(
-    tmp_path: Path, appends: int, after: bool
-):
+def test_a_broker_killed_at_any_append_goes_on_as_if_nothing_had_been(appends: int, after: bool):
     found = []
-    for way, fuse in (("whole", None), ("broken", Fuse(appends, after))):
-        folder = OverlayFolder(tmp_path / way)
-        declare_all(folder)
-        planes = {name: plane(folder, name) for name in TREE if name != "q"}
+    for fuse in (None, Fuse(appends, after)):
+        sites = Sites()
+        declare_all(sites)
+        planes = {name: plane(sites, name) for name in TREE if name != "q"}
         try:
-            planes["q"] = plane(folder, "q", fuse)
+            planes["q"] = plane(sites, "q", fuse)
             for name in ["p", "q", "r", "q", "s", "q", "p", "q"]:
                 planes[name].step()
             assert fuse is None, "the fuse never blew"
         except Killed:
-            planes["q"] = plane(folder, "q")
+            planes["q"] = plane(sites, "q")
         step_all(planes)
         assert all(one.settled for one in planes.values())
-        assert tables({name: plane(folder, name) for name in TREE}) == tables(planes)
-        for records in said(folder).values():
+        assert tables({name: plane(sites, name) for name in TREE}) == tables(planes)
+        for records in sites.sent():
             assert [record["kind"] for record in records].count("Join") == 1
             waves = [tuple(one.items()) for one in records if one["kind"] in ("Probe", "Echo")]
             assert len(waves) == len(set(waves))
@@ -192,7 +202,7 @@ def test_a_broker_killed_at_any_append_goes_on_as_if_nothing_had_been(
     assert found[0] == found[1]
 
 
-def test_what_the_file_no_longer_says_is_taken_back_and_other_wishes_stay(tmp_path: Path):
+def test_what_the_file_no_longer_says_is_cancelled_and_other_subscriptions_stay(tmp_path: Path):
     log = FolderLog(tmp_path / "clients")
     declare(log, "p", {"ann": "a = 1", "bo": "a = 2"}, "TRUE")
     assert declare(log, "p", {"ann": "a = 1", "bo": "a = 2"}, "TRUE") == []
@@ -204,99 +214,99 @@ def test_what_the_file_no_longer_says_is_taken_back_and_other_wishes_stay(tmp_pa
     assert log.read()[-1] == {"by": "file", "kind": "Unadvertise", "publisher": "p", "home": ""}
 
 
-def test_a_message_that_cannot_be_used_is_told_and_passed_over(tmp_path: Path):
-    folder = OverlayFolder(tmp_path)
-    folder.clients("p").append([to_record(Subscribe("ann", "c = 1")), to_record(Leave())])
-    declare_all(folder)
-    one = plane(folder, "p")
+def test_a_message_that_cannot_be_used_is_reported_and_skipped():
+    sites = Sites()
+    sites.clients("p").append([to_record(Subscribe("ann", "c = 1")), to_record(Leave())])
+    declare_all(sites)
+    one = plane(sites, "p")
     one.step()
     assert ["unknown column 'c'" in one.refusals[0].reason, len(one.refusals)] == [True, 2]
-    again = plane(folder, "p")
+    again = plane(sites, "p")
     assert again.refusals == one.refusals
     assert not again.step()
 
 
-def test_a_journal_that_can_no_longer_be_read_is_an_error(tmp_path: Path):
-    folder = OverlayFolder(tmp_path)
-    declare_all(folder)
-    plane(folder, "p").step()
+def test_a_journal_that_can_no_longer_be_read_is_an_error():
+    sites = Sites()
+    declare_all(sites)
+    plane(sites, "p").step()
 
     def other(where: str) -> tuple[Clause, ...]:
         return read(where.replace("a", "gone"))
 
     with pytest.raises(OverlayError, match="have the models changed"):
-        ControlPlane("p", other, logs_of(folder, "p", TREE["p"]))
+        ControlPlane("p", other, sites.logs("p", TREE["p"]))
 
 
-def test_a_link_that_is_taken_away_is_refused(tmp_path: Path):
-    folder = OverlayFolder(tmp_path)
-    declare_all(folder)
-    planes = {name: plane(folder, name) for name in TREE}
+def test_a_link_that_is_taken_away_is_refused():
+    sites = Sites()
+    declare_all(sites)
+    planes = {name: plane(sites, name) for name in TREE}
     for step in (lambda: None, lambda: step_all(planes)):
         step()
         with pytest.raises(OverlayError, match="was linked with 's'"):
-            ControlPlane("q", read, logs_of(folder, "q", ["p", "r"]))
+            ControlPlane("q", read, sites.logs("q", ["p", "r"]))
 
 
-def test_a_neighbour_may_join_later(tmp_path: Path):
-    folder = OverlayFolder(tmp_path)
-    declare_all(folder)
-    early = {"p": plane(folder, "p")}
-    early["q"] = ControlPlane("q", read, logs_of(folder, "q", ["p"]))
+def test_a_neighbour_may_join_later():
+    sites = Sites()
+    declare_all(sites)
+    early = {"p": plane(sites, "p")}
+    early["q"] = ControlPlane("q", read, sites.logs("q", ["p"]))
     step_all(early)
     assert early["q"].settled
-    late = {name: plane(folder, name) for name in TREE}
+    late = {name: plane(sites, name) for name in TREE}
     assert not late["q"].settled
     step_all(late)
     assert all(one.settled for one in late.values())
 
 
-def test_who_joins_later_and_publishes_waits_for_those_who_are_away(tmp_path: Path):
-    folder = OverlayFolder(tmp_path)
-    declare(folder.clients("p"), "p", {"ann": "a = 1"}, "TRUE")
-    declare(folder.clients("q"), "q", {}, None)
-    early = {"p": plane(folder, "p")}
-    early["q"] = ControlPlane("q", read, logs_of(folder, "q", ["p"]))
+def test_who_joins_later_and_publishes_waits_for_those_who_are_away():
+    sites = Sites()
+    declare(sites.clients("p"), "p", {"ann": "a = 1"}, "TRUE")
+    declare(sites.clients("q"), "q", {}, None)
+    early = {"p": plane(sites, "p")}
+    early["q"] = ControlPlane("q", read, sites.logs("q", ["p"]))
     step_all(early)
     assert [one.settled for one in early.values()] == [True, True]
 
-    declare(folder.clients("r"), "r", {}, "TRUE")
-    late = {"q": ControlPlane("q", read, logs_of(folder, "q", ["p", "r"]))}
-    late["r"] = plane(folder, "r")
+    declare(sites.clients("r"), "r", {}, "TRUE")
+    late = {"q": ControlPlane("q", read, sites.logs("q", ["p", "r"]))}
+    late["r"] = plane(sites, "r")
     step_all(late)
     assert not late["r"].settled
-    late["p"] = plane(folder, "p")
+    late["p"] = plane(sites, "p")
     assert late["p"].settled
     step_all(late)
     assert all(one.settled for one in late.values())
     assert list(late["r"]._routing.table) == [Neighbour("q")]
 
 
-def test_who_advertises_more_waits_for_those_who_want_it(tmp_path: Path):
-    folder = OverlayFolder(tmp_path)
-    declare(folder.clients("p"), "p", {}, "a = 1")
-    declare(folder.clients("q"), "q", {"ann": "a = 2"}, None)
-    logs = logs_of(folder, "q", ["p"])
-    planes = {"p": plane(folder, "p"), "q": ControlPlane("q", read, logs)}
+def test_who_advertises_more_waits_for_those_who_want_it():
+    sites = Sites()
+    declare(sites.clients("p"), "p", {}, "a = 1")
+    declare(sites.clients("q"), "q", {"ann": "a = 2"}, None)
+    logs = sites.logs("q", ["p"])
+    planes = {"p": plane(sites, "p"), "q": ControlPlane("q", read, logs)}
     step_all(planes)
     assert (planes["p"].settled, dict(planes["p"]._routing.table)) == (True, {})
 
-    declare(folder.clients("p"), "p", {}, "TRUE")
-    again = plane(folder, "p")
+    declare(sites.clients("p"), "p", {}, "TRUE")
+    again = plane(sites, "p")
     step_all({"p": again})
     assert (again.settled, again.awaited) == (False, ("q",))
     step_all({"p": again, "q": planes["q"]})
     assert again.settled
     assert list(again._routing.table) == [Neighbour("q")]
-    assert plane(folder, "p").settled
+    assert plane(sites, "p").settled
 
 
 @pytest.mark.parametrize(("covering", "known"), [(True, 1), (False, 2)])
-def test_without_covering_a_publisher_knows_everyone(tmp_path: Path, covering: bool, known: int):
-    folder = OverlayFolder(tmp_path)
-    declare(folder.clients("p"), "p", {}, "TRUE")
-    declare(folder.clients("r"), "r", {"ann": "a < 9", "bo": "a = 1 AND b = 2"}, None)
-    logs = {"p": logs_of(folder, "p", ["r"]), "r": logs_of(folder, "r", ["p"])}
+def test_without_covering_a_publisher_knows_everyone(covering: bool, known: int):
+    sites = Sites()
+    declare(sites.clients("p"), "p", {}, "TRUE")
+    declare(sites.clients("r"), "r", {"ann": "a < 9", "bo": "a = 1 AND b = 2"}, None)
+    logs = {"p": sites.logs("p", ["r"]), "r": sites.logs("r", ["p"])}
     for _ in range(2):
         planes = {name: ControlPlane(name, read, logs[name], covering) for name in logs}
         step_all(planes)
