@@ -39,7 +39,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def local_answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    """What a local session answers to the program that others run elsewhere."""
+    """What a local session answers to the program that clusters and servers run."""
     found = answers(spark.newSession(), tmp_path_factory.mktemp("local") / "here")
     assert {name for _, name in found["batch"]} == set(WHERES) - {"bad"}
     assert found["stream"] == found["batch"]

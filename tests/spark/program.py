@@ -79,7 +79,7 @@ def answers(spark: SparkSession, folder: Path) -> Answers:
 
 
 def sealed_matches(spark: SparkSession, folder: Path) -> DataFrame:
-    """Of events that are sealed there, too."""
+    """The matches of events that are sealed there, too."""
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     plain = spark.createDataFrame(pa.Table.from_batches([HOMES]).add_column(0, *numbers_of(HOMES)))
     sealed = caddis.seal_events(plain, homes().parties.pat.publisher_keys("homes"))

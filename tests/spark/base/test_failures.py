@@ -70,7 +70,7 @@ def test_our_own_error_comes_back_from_a_worker_as_it_was(raised, kind, message)
         (
             "[UNABLE_TO_INFER_SCHEMA] Unable to infer schema for CSV. SQLSTATE: 42KD9",
             EventError,
-            "the events' columns cannot be told from the files; give a schema",
+            "the files do not show the events' columns; give a schema",
         ),
         (
             "ModuleNotFoundError: No module named 'caddis'",

@@ -9,7 +9,7 @@ from caddis.spark.base.session import local_session
 
 @pytest.fixture
 def no_session_yet(monkeypatch):
-    """As in a process that has not started Spark, whatever other tests have done in this one."""
+    """Pretend that this process has not started Spark, whatever other tests have done."""
     monkeypatch.setattr(session, "_running", lambda: None)
 
 

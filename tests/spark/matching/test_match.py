@@ -234,9 +234,9 @@ def test_a_store_made_for_another_zone_is_refused(
     store = new_store(tmp_path / "store", events, [table({"ann": "at IS NULL"})])
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "Europe/Dublin")
-    elsewhere = session.createDataFrame(ROWS, COLUMNS)
+    in_another_zone = session.createDataFrame(ROWS, COLUMNS)
     with pytest.raises(EventError, match="dates and times in UTC, this session in Europe/Dublin"):
-        caddis.match(elsewhere, store)
+        caddis.match(in_another_zone, store)
 
 
 def test_a_store_made_for_another_type_is_refused(events: DataFrame, tmp_path: Path):

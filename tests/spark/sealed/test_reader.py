@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> SubscriptionStore:
 
 
 def operator(store: SubscriptionStore, *, checked: bool, reported: bool = True) -> MatchOperator:
-    """As `match_sealed` ships it."""
+    """The operator that `match_sealed` ships."""
     folder = store.path / "report"
     folder.mkdir(exist_ok=True)
     homes().directory.write(folder / "publishers.json")

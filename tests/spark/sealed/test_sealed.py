@@ -1,5 +1,5 @@
 """Sealed events on Spark: workers without a key find what the plain match would, after the
-subscriber's own check; what is refused is told, and stops nobody.
+subscriber's own check; what is refused is reported, and stops nobody.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def received(matched: Pairs, published: pa.Table, links: Iterable[int] = ALL) ->
 
 
 def expected(copies: Iterable[int] = range(COPIES), links: Iterable[int] = ALL) -> Pairs:
-    """By event and subscription: what plain matching finds, copy by copy."""
+    """What plain matching finds, copy by copy."""
     size = len(EVENTS)
     return {
         (copy * size + row, link)
@@ -204,28 +204,28 @@ def test_a_column_that_the_stream_does_not_have_is_refused(spark: SparkSession):
 
 def test_columns_of_other_types_are_refused_at_the_call(spark: SparkSession):
     keys = homes().parties.pat.publisher_keys("homes")
-    for columns, told in {
+    for columns, message in {
         "1L AS event_id, '12' AS price": "'price' is STRING in these events; .* says INT",
         "1L AS event_id, array(1) AS tags": "'tags' is ARRAY<INT> in these events",
         "1.5D AS event_id, 'Cork' AS city": "texts or whole numbers, not DOUBLE",
         "1L AS event_id, INTERVAL '1' YEAR AS price": "'price' is interval year, which cannot be",
         "1L AS event_id, 'Cork' AS city, 'Cork' AS city": "2 columns 'city'",
     }.items():
-        with pytest.raises(EventError, match=told):
+        with pytest.raises(EventError, match=message):
             caddis.seal_events(spark.sql(f"SELECT {columns}"), keys)
 
 
 def test_a_session_in_another_time_zone_is_refused(spark: SparkSession, events: DataFrame):
     """Between Tokyo and UTC, `at >= '2024-01-01'` is true of other events."""
-    elsewhere = spark.newSession()
-    elsewhere.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    in_tokyo = spark.newSession()
+    in_tokyo.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     parties = homes().parties
-    plain = elsewhere.sql("SELECT 1L AS event_id, 'Cork' AS city")
-    told = "'homes' reads dates and times in UTC, this session in Asia/Tokyo"
-    with pytest.raises(EventError, match=told):
+    plain = in_tokyo.sql("SELECT 1L AS event_id, 'Cork' AS city")
+    message = "'homes' reads dates and times in UTC, this session in Asia/Tokyo"
+    with pytest.raises(EventError, match=message):
         caddis.seal_events(plain, parties.pat.publisher_keys("homes"))
-    sealed = elsewhere.createDataFrame([], COLUMNS)
-    with pytest.raises(EventError, match=told):
+    sealed = in_tokyo.createDataFrame([], COLUMNS)
+    with pytest.raises(EventError, match=message):
         caddis.open_events(sealed, parties.ann, parties.directory, stream="homes")
 
 
@@ -255,8 +255,8 @@ def test_two_publishers_with_one_event_id_do_not_stop_their_reader(spark: SparkS
     twice = frame.union(frame).repartition(2)
     opened = caddis.open_events(twice, ring, authority.directory(), stream="homes")
     once = opened.dropDuplicates(["sealed_id"])
-    wishes = subscriptions(["city = 'Galway'"])
-    matches = caddis.match(once, wishes, event_key="sealed_id").collect()
+    plainly_wanted = subscriptions(["city = 'Galway'"])
+    matches = caddis.match(once, plainly_wanted, event_key="sealed_id").collect()
     assert sorted(map(tuple, matches)) == [("pat/1/7/0", 0), ("sam/1/7/0", 0)]
     assert sorted(row.event_id for row in once.collect()) == [1, 1, 2, 2]
 
@@ -325,12 +325,12 @@ def test_events_without_a_stream_are_refused_and_those_of_others_counted(spark: 
 def test_without_a_report_nothing_is_written(
     spark: SparkSession, events: DataFrame, tmp_path: Path
 ):
-    told = tmp_path / "told"
+    folder = tmp_path / "report"
     parties = homes().parties
     caddis.open_events(
-        events, parties.ann, parties.directory, stream="homes", report_dir=told
+        events, parties.ann, parties.directory, stream="homes", report_dir=folder
     ).count()
-    assert not told.exists()
+    assert not folder.exists()
     index = tmp_path / "index"
     caddis.match_sealed(events, sealed_wheres(), index_dir=index).count()
     assert not list(index.rglob("sealed"))
@@ -352,8 +352,8 @@ def test_refused_events_are_told_and_stop_nobody(spark: SparkSession):
         report=report,
     )
     assert pairs(matches) == {(0, 0), (4, 0), (5, 0)}
-    told = sorted(zip(*report.refused.select([0, 1, 2]).to_pydict().values(), strict=True))
-    assert told == [
+    refused = sorted(zip(*report.refused.select([0, 1, 2]).to_pydict().values(), strict=True))
+    assert refused == [
         ("0", "pat", "ReplayedEvent"),
         ("1", "pat", "TamperedEvent"),
         ("2", "pat", "TruncatedEvent"),

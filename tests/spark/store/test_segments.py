@@ -42,7 +42,7 @@ def test_no_texts_are_no_clauses():
 
 
 def test_a_store_whose_clauses_are_small_binaries_goes_on(tmp_path: Path):
-    """As stores were written once."""
+    """A store as it was written once."""
     store = SubscriptionStore.create(tmp_path / "store", sealed=True)
     store.upsert(sealed_wheres())
     (path,) = (store.path / "segments").glob(f"*/{TEXTS}")

@@ -119,7 +119,7 @@ _KNOWN: dict[str, Callable[[str], CaddisError]] = {
     "CSV header does not conform": _header,
     "Number of column in CSV header": _header,
     "UNABLE_TO_INFER_SCHEMA": lambda _: EventError(
-        "the events' columns cannot be told from the files; give a schema"
+        "the files do not show the events' columns; give a schema"
     ),
     "No space left on device": lambda _: EnvironmentProblem("the disk is full"),
     "java.lang.OutOfMemoryError": lambda _: EnvironmentProblem("Spark ran out of memory"),

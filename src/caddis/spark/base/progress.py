@@ -1,7 +1,7 @@
 """How far a running job or stream is.
 
-Of a job, Spark says how many tasks are done; a session over Spark Connect does not offer that, and
-then nothing is shown. Of a stream, each finished micro-batch says what it took in and gave out.
+Spark knows how many tasks of a job are done; a session over Spark Connect does not offer that, and
+then nothing is shown. Each finished micro-batch of a stream shows what it took in and gave out.
 """
 
 from __future__ import annotations

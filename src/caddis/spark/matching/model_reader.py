@@ -43,6 +43,7 @@ class Models:
 
     def reader(self, store: StoreReader) -> TaskReader:
         """This process's reader for a match; it keeps its models between tasks."""
+        _readers.drop(lambda key: not Path(key[0].folder).exists())
         return _readers.get((self, store), lambda: ModelReader(store, self))
 
 
@@ -107,12 +108,12 @@ _readers: Recent[tuple[Models, StoreReader], ModelReader] = Recent(KEPT_READERS)
 
 
 def _by_segment(executor: Executor, outcome: Outcome) -> list[tuple[Int32s, pa.Array]]:
-    found = []
+    segments = []
     offsets = executor.demand.link_offsets
     part = np.searchsorted(offsets, outcome.links, side="right") - 1
     for number, matcher in enumerate(executor.matchers):
         mine = part == number
         if mine.any():
             links = outcome.links[mine] - np.int32(offsets[number])
-            found.append((outcome.rows[mine], matcher.subscription_ids.take(pa.array(links))))
-    return found
+            segments.append((outcome.rows[mine], matcher.subscription_ids.take(pa.array(links))))
+    return segments

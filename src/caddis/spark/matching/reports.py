@@ -39,7 +39,7 @@ class ModelUse:
     """What one model did, on one column."""
 
     name: str
-    """As in `efficientnet_lite0(photo)`."""
+    """The model and its column, as in `efficientnet_lite0(photo)`."""
     runs: int
     """Values that it ran on."""
     saved: int

@@ -230,7 +230,7 @@ def alive_pairs(
 
 
 def check_plain(subscriptions: pa.Table) -> None:
-    """Refuse sealed subscriptions; the first one tells."""
+    """Refuse sealed subscriptions; only the first one is looked at."""
     if _holds(subscriptions, sealed=True):
         raise SubscriptionTableError(
             "these subscriptions are sealed: match them with match_sealed, in a store that was "
@@ -239,7 +239,7 @@ def check_plain(subscriptions: pa.Table) -> None:
 
 
 def check_sealed(subscriptions: pa.Table) -> None:
-    """Refuse plain subscriptions; the first one tells."""
+    """Refuse plain subscriptions; only the first one is looked at."""
     if _holds(subscriptions, sealed=False):
         raise SubscriptionTableError(
             "these subscriptions are not sealed: seal them first, or match them with match"

@@ -1,4 +1,4 @@
-"""What a store of subscriptions says about itself, in two files beside its segments.
+"""The settings of a store of subscriptions, in two files beside its segments.
 
 store.json       the version of this layout, the time zone, concepts, and whether it is sealed
 events.schema    the schema of the events that are matched, as Arrow writes schemas
