@@ -8,19 +8,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import AsJson, Job, Master, Result, fills, run
+from caddis.cli.shell import AsJson, Job, Master, Result, examples, fills, option, run
 
-EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis demo
-
-  caddis demo --subscriptions 1000000 --events 500000
-
-  caddis demo photos
-
-  caddis demo photos --photos ~/Pictures --frames 500 --out sheet.html
-"""
+EXAMPLES = examples(
+    "demo",
+    "demo --subscriptions 1000000 --events 500000",
+    "demo photos",
+    "demo photos --photos ~/Pictures --frames 500 --out sheet.html",
+)
 OFFERS, FRAMES = 100_000, 2_000
 SUBSCRIPTIONS = {"marketplace": 100_000, "photos": 300}
 SHEET = Path("contact-sheet.html")
@@ -40,55 +35,48 @@ class DemoOptions:
     ] = "marketplace"
     subscriptions: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="How many subscriptions there are. \\[default: "
+        option(
+            "N",
+            "How many subscriptions there are. \\[default: "
             f"{SUBSCRIPTIONS['marketplace']:,}; photos: {SUBSCRIPTIONS['photos']}]",
-            show_default=False,
+            min=1,
         ),
     ] = None
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Another seed makes other data.")
-    ] = 1
+    seed: Annotated[int, option("N", "Another seed makes other data.", min=0)] = 1
     events: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "N",
+            f"How many offers there are. \\[default: {OFFERS:,}]",
+            panel="Marketplace",
             min=1,
-            metavar="N",
-            help=f"How many offers there are. \\[default: {OFFERS:,}]",
-            show_default=False,
-            rich_help_panel="Marketplace",
         ),
     ] = None
     frames: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "N",
+            f"How many frames the cameras take. \\[default: {FRAMES:,}]",
+            panel="Photos",
             min=1,
-            metavar="N",
-            help=f"How many frames the cameras take. \\[default: {FRAMES:,}]",
-            show_default=False,
-            rich_help_panel="Photos",
         ),
     ] = None
     photos: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Your own photos to make frames from. By default the demo takes photos that "
-            "ship in Python packages.",
-            show_default=False,
-            rich_help_panel="Photos",
+        option(
+            "FOLDER",
+            "Your own photos to make frames from. By default the demo takes photos that ship in "
+            "Python packages.",
+            panel="Photos",
         ),
     ] = None
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where to write the contact sheet, which shows who got which photos, and why. "
+        option(
+            "FILE",
+            "Where to write the contact sheet, which shows who got which photos, and why. "
             f"\\[default: {SHEET}]",
-            show_default=False,
-            rich_help_panel="Photos",
+            panel="Photos",
         ),
     ] = None
     master: Master = "local[*]"

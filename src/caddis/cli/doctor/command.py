@@ -28,19 +28,15 @@ from caddis.cli.shell import (
     Job,
     Master,
     debugging,
+    examples,
     fills,
     find_java,
+    flag,
     run,
 )
 from caddis.errors import CaddisError
 
-EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis doctor
-
-  caddis doctor --no-spark --json
-"""
+EXAMPLES = examples("doctor", "doctor --no-spark --json")
 GIB = 1 << 30
 PACKAGES = {
     "pyspark": ((4, 3), (4, 4)),
@@ -59,9 +55,9 @@ app = typer.Typer()
 class DoctorOptions:
     """What to check."""
 
-    spark: Annotated[
-        bool, typer.Option("--spark/--no-spark", help="Whether to start Spark and run a job.")
-    ] = True
+    spark: Annotated[bool, flag("--spark/--no-spark", "Whether to start Spark and run a job.")] = (
+        True
+    )
     master: Master = "local[*]"
     as_json: AsJson = False
 

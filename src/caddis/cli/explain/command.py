@@ -21,8 +21,10 @@ from caddis.cli.shell import (
     Timezone,
     checked_timezone,
     count,
+    examples,
     fills,
     load_models,
+    option,
     run,
     show_titled,
     text_table,
@@ -38,17 +40,12 @@ if TYPE_CHECKING:
     from caddis.matching import Explanation
     from caddis.models import Model
 
-EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis explain wishes.csv --events offers.parquet
-
-  caddis explain wishes.csv --schema 'city STRING, price INT' --limit 20
-
-  caddis explain store/ --json
-
-  caddis explain wishes.csv --events posts.jsonl --models efficientnet-lite0
-"""
+EXAMPLES = examples(
+    "explain subs.csv --events offers.parquet",
+    "explain subs.csv --schema 'city STRING, price INT' --limit 20",
+    "explain store/ --json",
+    "explain subs.csv --events posts.jsonl --models efficientnet-lite0",
+)
 app = typer.Typer()
 
 
@@ -66,30 +63,22 @@ class ExplainOptions:
     ]
     events: Annotated[
         Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Events whose columns to use, if there is no --schema. With --models, the first "
-            "of them are decided.",
+        option(
+            "PATH",
+            "Events whose columns to use, if there is no --schema. With --models, the first of "
+            "them are decided.",
         ),
     ] = None
     format: EventsFormat = None
     schema: Schema = None
     event_key: EventKey = "event_id"
-    limit: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How many entries to show in each list.")
-    ] = 10
+    limit: Annotated[int, option("N", "How many entries to show in each list.", min=0)] = 10
     timezone: Timezone = "UTC"
     as_json: AsJson = False
     models: Models = None
     policy: Policy = None
     sample: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="With --models: how many of the events to decide.",
-            rich_help_panel="Models",
-        ),
+        int, option("N", "With --models: how many events to decide.", panel="Models", min=1)
     ] = 20
 
     def events_format(self, events: Path) -> FileFormat:

@@ -26,22 +26,20 @@ from caddis.cli.shell import (
     Schema,
     Statistics,
     Timezone,
+    examples,
     fills,
+    flag,
+    option,
     run,
 )
 from caddis.files import FileFormat, named_format
 
-EXAMPLES = """
-[bold]Examples[/bold]
-
-  caddis match --events offers.parquet --subscriptions wishes.csv --out out
-
-  caddis match --events offers/ --subscriptions wishes.jsonl --out out.csv
-
-  caddis match --stream --events inbox/ --subscriptions store/ --out out
-
-  caddis match --events e.csv --subscriptions s.csv --out out --models m.py
-"""
+EXAMPLES = examples(
+    "match --events offers.parquet --subscriptions subs.csv --out out",
+    "match --events offers/ --subscriptions subs.jsonl --out out.csv",
+    "match --stream --events inbox/ --subscriptions store/ --out out",
+    "match --events e.csv --subscriptions s.csv --out out --models m.py",
+)
 app = typer.Typer()
 
 
@@ -49,19 +47,13 @@ app = typer.Typer()
 class MatchOptions:
     """What to match, where to write the matches, and how."""
 
-    events: Annotated[
-        Path,
-        typer.Option(
-            metavar="PATH", help="A file of events, or a folder of such files.", show_default=False
-        ),
-    ]
+    events: Annotated[Path, option("PATH", "A file of events, or a folder of such files.")]
     subscriptions: Annotated[
         Path,
-        typer.Option(
-            metavar="PATH",
-            help="A file with the columns subscription_id and where; or a subscription store, "
-            "whose changes a stream follows.",
-            show_default=False,
+        option(
+            "PATH",
+            "A file with the columns subscription_id and where; or a subscription store, whose "
+            "changes a stream follows.",
         ),
     ]
     out: MatchesFolder
@@ -79,27 +71,27 @@ class MatchOptions:
     statistics: Statistics = None
     stream: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--stream",
-            help="Keep watching the folder of events for new files, until Ctrl-C. Started again "
-            "with the same --out, the stream goes on where it ended.",
-            rich_help_panel="Streams",
+            "Keep watching the folder of events for new files, until Ctrl-C. Started again with "
+            "the same --out, the stream goes on where it ended.",
+            panel="Streams",
         ),
     ] = False
     once: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--once",
-            help="With --stream: end when the files that are there have been matched.",
-            rich_help_panel="Streams",
+            "With --stream: end when the files that are there have been matched.",
+            panel="Streams",
         ),
     ] = False
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="With --stream: where to keep how far the stream is. By default, below --out.",
-            rich_help_panel="Streams",
+        option(
+            "FOLDER",
+            "With --stream: where to keep how far the stream is. By default, below --out.",
+            panel="Streams",
         ),
     ] = None
     master: Master = "local[*]"

@@ -51,6 +51,8 @@ from caddis.cli.shell.options import (
     checked_timezone,
     examples,
     fills,
+    flag,
+    option,
 )
 from caddis.cli.shell.running import Job, Result, debugging, run
 from caddis.cli.shell.screen import count, rate, short, show_rows, show_titled, text_table
@@ -87,11 +89,13 @@ __all__ = [
     "examples",
     "fills",
     "find_java",
+    "flag",
     "hinting_at_models",
     "load_models",
     "local_executor",
     "log_to_stderr",
     "milliseconds_a_run",
+    "option",
     "rate",
     "require_java",
     "require_matplotlib",

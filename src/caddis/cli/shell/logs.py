@@ -12,25 +12,25 @@ import sys
 import time
 from typing import Annotated, Literal
 
-import typer
+from caddis.cli.shell.options import option
 
 LogLevel = Annotated[
     Literal["off", "error", "warning", "info", "debug"],
-    typer.Option(
-        metavar="LEVEL",
+    option(
+        "LEVEL",
+        "What to log to stderr: off, error, warning (what was skipped or tried again), info (also "
+        "what starts and stops) or debug (also every batch).",
+        panel="Logging",
         envvar="CADDIS_LOG_LEVEL",
-        help="What to log to stderr: off, error, warning (what was skipped or tried again), info "
-        "(also what starts and stops) or debug (also every batch).",
-        rich_help_panel="Logging",
     ),
 ]
 LogFormat = Annotated[
     Literal["text", "json"],
-    typer.Option(
-        metavar="FORMAT",
+    option(
+        "FORMAT",
+        "How to log: text; or json, one object a line.",
+        panel="Logging",
         envvar="CADDIS_LOG_FORMAT",
-        help="How to log: text, or json, an object a line.",
-        rich_help_panel="Logging",
     ),
 ]
 

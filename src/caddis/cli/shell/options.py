@@ -62,119 +62,117 @@ def examples(*lines: str) -> str:
     return "\n[bold]Examples[/bold]\n\n" + "\n\n".join(f"  caddis {line}" for line in lines)
 
 
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object to stdout, and nothing else there.")
-]
-Master = Annotated[
-    str,
-    typer.Option(
-        metavar="URL",
-        help="Where Spark runs: local[*], local[4], spark://host:7077.",
-        rich_help_panel="Spark",
-    ),
-]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace --out if it is there already.")
-]
-MatchesFolder = Annotated[
-    Path,
-    typer.Option("--out", metavar="FOLDER", help="A new folder for the matches."),
-]
+def option(metavar: str, text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
+    """A Typer option as all our verbs have them.
+
+    metavar: what stands for the value in the help, such as FOLDER.
+    text: what the help says.
+    names: how the option is written, if not as its field is called.
+    panel: the box of the help in which the option stands.
+    more: other settings of typer.Option, such as min.
+    """
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
+
+
+def flag(names: str, text: str, *, panel: str | None = None) -> Any:
+    """A Typer option without a value.
+
+    names: how the option is written, such as --json, or --spark/--no-spark.
+    """
+    return typer.Option(names, help=text, rich_help_panel=panel)
+
+
+AsJson = Annotated[bool, flag("--json", "Print one JSON object to stdout, and nothing else there.")]
+Overwrite = Annotated[bool, flag("--overwrite", "Replace --out if it is there already.")]
+MatchesFolder = Annotated[Path, option("FOLDER", "A new folder for the matches.", "--out")]
 MatchesFormat = Annotated[
     FileFormat | None,
-    typer.Option(
+    option(
+        "FORMAT",
+        "The matches' format, if it is not the one that the name of --out tells. Without either "
+        "it is parquet.",
         "--out-format",
-        metavar="FORMAT",
-        help="The matches' format, if it is not the one that the name of --out tells. "
-        "Without either it is parquet.",
-    ),
-]
-IndexDir = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="Where to keep the compiled subscriptions; on a cluster, a folder that all its "
-        "machines see.",
-        rich_help_panel="Spark",
     ),
 ]
 OnInvalid = Annotated[
     Literal["raise", "skip"],
-    typer.Option(
-        metavar="WHAT",
-        help="What to do about invalid subscriptions: raise an error; or skip them, go on with the "
+    option(
+        "WHAT",
+        "What to do about invalid subscriptions: raise an error; or skip them, go on with the "
         "others, and list the skipped ones.",
     ),
 ]
 DemoFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--dir",
-        metavar="FOLDER",
-        help="A new folder for the demo's files. \\[default: a temporary one]",
-        show_default=False,
-    ),
+    option("FOLDER", "A new folder for the demo's files. \\[default: a temporary one]", "--dir"),
 ]
 Timezone = Annotated[
     str,
-    typer.Option(
-        metavar="ZONE",
-        help="In which dates and times without a zone are read, such as Europe/Dublin.",
-    ),
+    option("ZONE", "The time zone of dates and times that name none, such as Europe/Dublin."),
 ]
 Schema = Annotated[
     str | None,
-    typer.Option(
-        metavar="DDL",
-        help="The events' columns, as in 'event_id BIGINT, city STRING, price DECIMAL(10,2)'.",
+    option(
+        "DDL",
+        "The events' columns, such as 'event_id BIGINT, city STRING, price DECIMAL(10,2)'.",
     ),
 ]
 EventsFormat = Annotated[
     FileFormat | None,
-    typer.Option(
+    option(
+        "FORMAT",
+        "The events' format, if the files' names do not tell: parquet, jsonl or csv.",
         "--format",
-        metavar="FORMAT",
-        help="The events' format, if the files' names do not tell: parquet, jsonl or csv.",
     ),
 ]
-EventKey = Annotated[
-    str, typer.Option(metavar="COLUMN", help="The column that is the events' key.")
+EventKey = Annotated[str, option("COLUMN", "The column that is the events' key.")]
+Master = Annotated[
+    str,
+    option("URL", "Where Spark runs: local[*], local[4], spark://host:7077.", panel="Spark"),
+]
+IndexDir = Annotated[
+    Path | None,
+    option(
+        "FOLDER",
+        "Where to keep the compiled subscriptions; on a cluster, a folder that all its machines "
+        "see.",
+        panel="Spark",
+    ),
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="SPEC",
-        help="What answers concepts such as dog(photo): efficientnet-lite0 (1, 2), a Python file "
-        "with models in it, or a module. May be given several times.",
-        rich_help_panel="Models",
-        show_default=False,
+    option(
+        "SPEC",
+        "What answers concepts such as dog(photo): efficientnet-lite0 (1, 2), a Python file with "
+        "models in it, or a module. May be given several times.",
+        panel="Models",
     ),
 ]
 Policy = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="How models are ordered, such as foresight (the default) or run-all. What is found "
-        "does not depend on it, only what it costs.",
-        rich_help_panel="Models",
-        show_default=False,
+    option(
+        "NAME",
+        "How models are ordered, such as foresight (the default) or run-all. The matches do not "
+        "depend on it, only what they cost.",
+        panel="Models",
     ),
 ]
 OnError = Annotated[
     Literal["unknown", "raise"],
-    typer.Option(
-        metavar="WHAT",
-        help="If a model fails on an event: its answer is unknown, and told in _problems.jsonl "
-        "below --out; or raise an error.",
-        rich_help_panel="Models",
+    option(
+        "WHAT",
+        "What to do if a model fails on an event: take its answer as unknown, and list the event "
+        "in _problems.jsonl below --out; or raise an error.",
+        panel="Models",
     ),
 ]
 Statistics = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="What models were seen to cost and answer: read if it is there, kept up to date.",
-        rich_help_panel="Models",
+    option(
+        "FILE",
+        "A file with what models cost and answered so far. It is read if it is there, and kept "
+        "up to date.",
+        panel="Models",
     ),
 ]
 
