@@ -263,7 +263,7 @@ def test_two_publishers_with_one_event_id_do_not_stop_their_reader(spark: SparkS
 
 def test_a_stream_with_a_column_of_that_name_calls_the_id_otherwise(spark: SparkSession):
     schema = pa.schema([("sealed_id", pa.int32())])
-    parties = Parties.on([StreamDesign.of("ids", schema)], Random(1))
+    parties = Parties.on([StreamDesign.of("ids", schema, scheme="tokens")], Random(1))
     plain = spark.createDataFrame([(1, 2)], "event_id long, sealed_id int")
     sealed = caddis.seal_events(plain, parties.pat.publisher_keys("ids"))
     with pytest.raises(EventError, match="has a column 'sealed_id' itself"):
@@ -285,9 +285,9 @@ def test_a_null_where_the_stream_has_none_does_not_stop_the_reader(spark: SparkS
         ]
     )
     lax = pa.schema([("price", pa.int32()), ("places", pa.list_(pa.struct([("x", pa.int32())])))])
-    parties = Parties.on([StreamDesign.of("strict", strict)], Random(2))
+    parties = Parties.on([StreamDesign.of("strict", strict, scheme="tokens")], Random(2))
     keys = parties.pat.publisher_keys("strict")
-    cheat = replace(keys, design=StreamDesign.of("strict", lax))
+    cheat = replace(keys, design=StreamDesign.of("strict", lax, scheme="tokens"))
     rows = [
         {"event_id": 1, "price": None, "places": [None, {"x": 3}]},
         {"event_id": 2, "price": 4, "places": [{"x": None}]},

@@ -8,6 +8,7 @@ left running.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -25,6 +26,8 @@ from pyspark.sql import SparkSession
 
 from caddis.errors import EnvironmentProblem
 from caddis.spark.base.failures import SPARK_ERRORS, reason
+
+logger = logging.getLogger(__name__)
 
 GIB = 1 << 30
 MOST_OF_A_LOG = 1 << 20
@@ -69,8 +72,10 @@ def local_session(
         # A file without a name: nothing is left of it, however this process ends.
         log = resources.enter_context(tempfile.TemporaryFile()) if quiet else None
         session = _started(conf, log)
+        logger.info("Spark %s started on %s", session.version, master)
         resources.callback(session.stop)
         yield session
+        logger.info("Spark stops")
 
 
 def driver_memory(machine_bytes: int) -> str:

@@ -93,6 +93,7 @@ def match(
     columns = [name for name in store.schema.names if name in known and name in events.columns]
     version = None if follow else reader.version
     names = tuple(dict.fromkeys([event_key, *columns]))
+    logger.info("%s: to be matched with %s", store.path, version or "each new version")
     operator = MatchOperator(str(store.path), event_key, names, version, opening)
     return matches_of(events, operator, store.id_type)
 

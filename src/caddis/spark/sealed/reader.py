@@ -140,6 +140,8 @@ class Ledger:
 
     def finish(self) -> None:
         """Add everything to the folder, or warn."""
+        if self._refused:
+            logger.warning("sealed events were refused, such as %r", self._refused[0].event_id)
         if self._folder is not None:
             self._folder.add_counts(self._counts, self._refused)
         elif self._refused:
