@@ -103,7 +103,7 @@ def test_columns_can_come_from_a_file_of_events(homes):
     assert summary["scheme"] == "tokens"
 
 
-def test_the_authority_may_lie_elsewhere(keys, tmp_path, monkeypatch):
+def test_the_authority_s_file_may_be_anywhere(keys, tmp_path, monkeypatch):
     result = keys("init", "--authority", "my safe.json")
     assert "--authority 'my safe.json'" in result
     monkeypatch.setenv("CADDIS_AUTHORITY", "my safe.json")

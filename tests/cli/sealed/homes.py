@@ -2,11 +2,13 @@
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from typer.testing import Result
 
+from caddis.cli.sealed.matching import SealedMatchSummary
 from caddis.cli.shell import Result as Summary
 
 SCHEMA = "city STRING, price INT, tags ARRAY<STRING>"
@@ -28,6 +30,12 @@ SEAL = ("events", "offers.jsonl", "--as", "pat")
 SUBSCRIBE = ("subscriptions", "subscriptions.csv", "--as", "ann")
 OPEN = ("open", "sealed.parquet", "--subscriptions", "subscriptions.csv", "--as", "ann")
 MATCH = ("match", "sealed.parquet", "--subscriptions", "subscriptions.csv")
+
+REFUSED = {"TamperedEvent": 1, "WrongEpoch": 3}
+MATCHED = SealedMatchSummary(
+    "66-6", 104, REFUSED, 51, 1, 30, 900, 100, 150, Path("x"), "parquet", 2.0, 3.0
+)
+"""How a broker ended: 100 of 104 events were admitted, and 50 of 51 subscriptions used."""
 
 
 def summary_of(result: Result) -> dict[str, Any]:

@@ -7,19 +7,18 @@ import pyarrow as pa
 import pytest
 
 from caddis.cli.sealed.demo import (
-    BrokerSummary,
     DemoSummary,
     Receipt,
-    Stolen,
     broker_process,
     design_of,
     make_up,
     plain_matches,
 )
+from caddis.cli.sealed.opening import OpenedSummary
 from caddis.cli.sealed.town import SUBSCRIBERS, Town, settle
 from caddis.errors import CaddisError
 from caddis.sealed.keys import read_authority
-from tests.cli.sealed.homes import shown
+from tests.cli.sealed.homes import MATCHED, shown
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +45,9 @@ def test_the_broker_of_the_demo_is_a_process_whose_failure_is_told(town):
 def test_the_demo_makes_up_the_same_for_the_same_seed(town):
     made = [make_up(town, 40, 12, 5) for _ in range(2)]
     assert made[0] == made[1]
-    assert sum(table.num_rows for table in made[0].offers.values()) == 40
-    offers = pa.concat_tables(made[0].offers.values())
+    by_epoch, _ = made[0]
+    offers = pa.concat_tables(by_epoch.values())
+    assert len(offers) == 40
     everything = pa.table({"subscription_id": ["all"], "where": ["city IS NOT NULL"]})
     assert len(plain_matches(everything, offers)) == 40
 
@@ -59,10 +59,10 @@ def test_a_demo_does_not_write_into_a_folder_that_holds_something(caddis, homes)
 
 
 def test_the_demo_s_end_says_what_is_equal_and_what_is_not():
-    refused = {"ReplayedEvent": 1, "WrongEpoch": 3}
-    broker = BrokerSummary(104, refused, 50, 30, 5_000, 900, 100, 150, 2.0)
     receipts = (Receipt("ann", 25, 20, 9, 9, True), Receipt("bo", 25, 10, 4, 5, False))
-    summary = DemoSummary(Path("x"), "aspe", receipts, broker, Stolen("dee", 7, 5), 3.0)
+    refused = {"NotEntitled": 5}
+    stolen = OpenedSummary("dee", "66-6", "offers", 12, 7, refused, 7, 7, 0, Path("x"), 1.0)
+    summary = DemoSummary(Path("x"), "aspe", receipts, MATCHED, stolen, 3.0)
     screen = shown(summary)
     assert "NO" in screen
     assert not summary.as_json()["equal"]

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from caddis.cli.sealed.matching import NO_ID, REPEATED, SealedMatchSummary, each_id_once
-from tests.cli.sealed.homes import shown
+from caddis.cli.sealed.matching import NO_ID, REPEATED, each_id_once
+from tests.cli.sealed.homes import MATCHED, shown
 
 
 def test_001_of_two_subscribers_is_used_once_and_reported_once():
@@ -20,24 +20,9 @@ def test_a_table_without_subscriptions_has_no_invalid_ones():
     assert each_id_once(none) == (none, [])
 
 
-def test_a_broker_s_end_counts_refusals_by_reason(tmp_path):
-    summary = SealedMatchSummary(
-        authority="66-6",
-        events=10,
-        refused={"TamperedEvent": 2},
-        subscriptions=5,
-        invalid=1,
-        matches=3,
-        inspected=40,
-        tests=20,
-        products=25,
-        out=tmp_path,
-        format="parquet",
-        matching_seconds=1.0,
-        seconds=2.0,
-    )
-    assert summary.pairs == 8 * 4
-    assert summary.as_json()["tests_per_event"] == 2.0
-    screen = shown(summary)
+def test_a_broker_s_end_counts_refusals_by_reason():
+    assert MATCHED.pairs == 100 * 50
+    assert MATCHED.as_json()["tests_per_event"] == 0.962
+    screen = shown(MATCHED)
     assert "changed on its way" in screen
     assert "_refused.jsonl" in screen.replace("\n", "").replace(" ", "")

@@ -12,10 +12,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +29,8 @@ from caddis.cli.sealed.command import (
     SealSubscriptionsOptions,
 )
 from caddis.cli.sealed.files import reason_of
-from caddis.cli.sealed.opening import open_events
+from caddis.cli.sealed.matching import SealedMatchSummary
+from caddis.cli.sealed.opening import OpenedSummary, open_events
 from caddis.cli.sealed.sealing import seal_events, seal_subscriptions
 from caddis.cli.sealed.town import (
     ATTACKS,
@@ -58,28 +58,14 @@ EVENTS, SUBSCRIPTIONS, MATCHES = "events", "subscriptions", "matches"
 BROKER = [sys.executable, "-c", "from caddis.cli import main; main()", "sealed", "match"]
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerSummary:
-    """What the broker's process printed about its work."""
-
-    events: int
-    refused: dict[str, int]
-    subscriptions: int
-    matches: int
-    pairs: int
-    inspected: int
-    tests: int
-    products: int
-    matching_seconds: float
-
-    @classmethod
-    def of(cls, summary: Mapping[str, Any]) -> BrokerSummary:
-        """The same from the JSON object that `caddis sealed match --json` prints."""
-        return cls(**{one.name: summary[one.name] for one in fields(cls)})
-
-
-Broker = Callable[[Town, str], BrokerSummary]
+Broker = Callable[[Town, str], SealedMatchSummary]
 """Matches what lies in the broker's folder, on this master of Spark."""
+
+Offers = dict[int, pa.Table]
+"""The plain offers of each epoch."""
+
+Subscriptions = dict[str, pa.Table]
+"""The plain subscriptions of each subscriber."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,27 +81,6 @@ class Receipt:
     """Whether it kept exactly what plain matching finds, match by match."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stolen:
-    """What a revoked subscriber can make of all sealed events."""
-
-    subscriber: str
-    opened: int
-    """Events of the epoch in which it was entitled."""
-    locked: int
-    """Events that it has no key for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """What is made up, before it is sealed."""
-
-    offers: dict[int, pa.Table]
-    """The offers of each epoch."""
-    subscriptions: dict[str, pa.Table]
-    """The subscriptions of each subscriber."""
-
-
 def run_demo(options: DemoOptions, job: Job, broker: Broker | None = None) -> DemoSummary:
     """Play it through, and compare the outcome with plain matching.
 
@@ -129,7 +94,7 @@ def run_demo(options: DemoOptions, job: Job, broker: Broker | None = None) -> De
     town, quiet = Town(folder), Job(quiet=True)
     with job.screen.step("Handing out keys, making up offers and subscriptions") as step:
         settle(town, design_of(options.scheme))
-        plain = make_up(town, options.events, options.subscriptions, options.seed)
+        plain, mine = make_up(town, options.events, options.subscriptions, options.seed)
         step.done = "Keys handed out, offers and subscriptions made up"
     with job.screen.step("Sealing in two epochs; in between one is revoked") as step:
         _publish(town, 1, quiet)
@@ -141,8 +106,8 @@ def run_demo(options: DemoOptions, job: Job, broker: Broker | None = None) -> De
         summary = (broker or broker_process)(town, options.master)
         step.done = f"{summary.events:,} sealed events matched by a process without keys"
     with job.screen.step("Subscribers open what matched") as step:
-        receipts = tuple(_receipts(town, plain, quiet))
-        stolen = _stolen(town, quiet)
+        receipts = tuple(_receipts(town, plain, mine, quiet))
+        stolen = open_events(_opening(town, REVOKED, "stolen.parquet", None), quiet)
         step.done = "Opened, checked, and compared with plain matching"
     seconds = time.monotonic() - began
     return DemoSummary(folder, options.scheme, receipts, summary, stolen, seconds)
@@ -153,7 +118,7 @@ def design_of(scheme: Scheme) -> StreamDesign:
     return StreamDesign.of(STREAM, SCHEMA, values=VALUES, scheme=scheme)
 
 
-def make_up(town: Town, offers: int, subscriptions: int, seed: int) -> Plain:
+def make_up(town: Town, offers: int, subscriptions: int, seed: int) -> tuple[Offers, Subscriptions]:
     """Make up offers and subscriptions, and write them into the files of their owners."""
     events = marketplace_events(offers, seed)
     first = -(-offers // 2)
@@ -169,7 +134,7 @@ def make_up(town: Town, offers: int, subscriptions: int, seed: int) -> Plain:
         ids = [f"{name}-{number:05d}" for number in range(len(wheres))]
         by_subscriber[name] = pa.table({"subscription_id": ids, "where": wheres})
         write_table(by_subscriber[name], town.subscriptions(name))
-    return Plain(by_epoch, by_subscriber)
+    return by_epoch, by_subscriber
 
 
 def _publish(town: Town, epoch: int, job: Job) -> None:
@@ -191,27 +156,29 @@ def _subscribe(town: Town, job: Job) -> None:
         seal_subscriptions(options, job)
 
 
-def broker_process(town: Town, master: str) -> BrokerSummary:
+def broker_process(town: Town, master: str) -> SealedMatchSummary:
     """Run the broker in its folder, in a process of its own."""
     names = ["--subscriptions", SUBSCRIPTIONS, "--directory", town.directory.name, "--out", MATCHES]
     command = [*BROKER, EVENTS, *names, "--master", master, "--json"]
     done = subprocess.run(command, cwd=town.broker, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CaddisError(f"the broker failed: {done.stderr.strip().removeprefix('caddis: ')}")
-    return BrokerSummary.of(json.loads(done.stdout))
+    printed = {**json.loads(done.stdout), "out": town.broker / MATCHES}
+    names = [one.name for one in fields(SealedMatchSummary)]
+    return SealedMatchSummary(**{name: printed[name] for name in names})
 
 
-def _receipts(town: Town, plain: Plain, job: Job) -> Iterator[Receipt]:
+def _receipts(
+    town: Town, plain: Offers, subscriptions: Subscriptions, job: Job
+) -> Iterator[Receipt]:
     """What each subscriber was sent and kept, next to what plain matching gives it."""
     owners = pq.read_table(town.broker / MATCHES)["subscription_id"].to_pylist()
-    for name in SUBSCRIBERS:
-        out = town.home(name) / "opened.parquet"
-        open_events(_opening(town, name, out, town.broker / MATCHES), job)
-        opened = pq.read_table(out, columns=["event_id", "subscription_id"])
-        kept = set(zip(*opened.to_pydict().values(), strict=True))
-        mine = plain.subscriptions[name]
-        epochs = (1,) if name == REVOKED else tuple(plain.offers)
-        offers = pa.concat_tables([plain.offers[epoch] for epoch in epochs])
+    for name, mine in subscriptions.items():
+        opened = open_events(_opening(town, name, "opened.parquet", town.broker / MATCHES), job)
+        pairs = pq.read_table(opened.out, columns=["event_id", "subscription_id"])
+        kept = set(zip(*pairs.to_pydict().values(), strict=True))
+        epochs = (1,) if name == REVOKED else tuple(plain)
+        offers = pa.concat_tables([plain[epoch] for epoch in epochs])
         wanted = plain_matches(mine, offers)
         sent = sum(owner.startswith(f"{name}-") for owner in owners)
         yield Receipt(name, len(mine), sent, len(kept), len(wanted), kept == wanted)
@@ -227,20 +194,13 @@ def plain_matches(subscriptions: pa.Table, offers: pa.Table) -> set[tuple[int, s
     return set(zip(events, owners, strict=True))
 
 
-def _stolen(town: Town, job: Job) -> Stolen:
-    """Let the revoked subscriber try to open every sealed event that there is."""
-    out = town.home(REVOKED) / "stolen.parquet"
-    opened = open_events(_opening(town, REVOKED, out, None), job)
-    return Stolen(REVOKED, opened.opened, opened.refused.get("NotEntitled", 0))
-
-
-def _opening(town: Town, name: str, out: Path, matches: Path | None) -> OpenOptions:
+def _opening(town: Town, name: str, out: str, matches: Path | None) -> OpenOptions:
     return OpenOptions(
         events=town.broker / EVENTS,
         subscriptions=town.subscriptions(name),
         name=name,
         directory=town.directory,
-        out=out,
+        out=town.home(name) / out,
         matches=matches,
         keys=town.home(name),
     )
@@ -254,8 +214,9 @@ class DemoSummary:
     """Where the files of all parties are."""
     scheme: str
     receipts: tuple[Receipt, ...]
-    broker: BrokerSummary
-    stolen: Stolen
+    broker: SealedMatchSummary
+    stolen: OpenedSummary
+    """What the revoked subscriber can make of all sealed events."""
     seconds: float
 
     @property
@@ -265,7 +226,9 @@ class DemoSummary:
 
     def as_json(self) -> dict[str, object]:
         """The same for a machine."""
-        return {**asdict(self), "equal": self.equal, "seconds": round(self.seconds, 3)}
+        broker, stolen = self.broker.as_json(), self.stolen.as_json()
+        numbers = {"equal": self.equal, "seconds": round(self.seconds, 3)}
+        return {**asdict(self), "broker": broker, "stolen": stolen, **numbers}
 
     def show(self, console: Console) -> None:
         """Tables for all three questions, and what the revoked subscriber can still read."""
@@ -277,7 +240,7 @@ class DemoSummary:
             Text(
                 f"\nWith every sealed event in its hands, {stolen.subscriber} can open the "
                 f"{stolen.opened:,} of the epoch in\nwhich it was entitled, and none of the "
-                f"{stolen.locked:,} after it was revoked."
+                f"{stolen.refused.get('NotEntitled', 0):,} after it was revoked."
             )
         )
         console.print(Text(f"The files of all parties are in {self.folder}."), soft_wrap=True)

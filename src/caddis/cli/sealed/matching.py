@@ -46,7 +46,7 @@ REPEATED = "its subscription_id occurs more than once; the first one is used"
 NO_ID = "its subscription_id is null"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SealedMatchSummary:
     """What a broker matched, and what that took."""
 

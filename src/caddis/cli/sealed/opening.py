@@ -37,7 +37,7 @@ from caddis.sealed.keys import Directory, locked
 EVENT_ID = "event_id"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OpenedSummary:
     """What reached a subscriber, and what it kept."""
 

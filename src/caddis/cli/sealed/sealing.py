@@ -42,17 +42,11 @@ the epoch before are still on their way while a stream is rotated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SealedEventsSummary:
-    """What was sealed, and how large it became."""
+class SealedFileSummary:
+    """What both verbs tell about the file that they wrote."""
 
-    publisher: str
     authority: str
     stream: str
-    epoch: int
-    events: int
-    columns: int
-    missing: tuple[str, ...]
-    """Columns of the stream that the events lack."""
     out: Path
     bytes: int
     seconds: float
@@ -61,17 +55,38 @@ class SealedEventsSummary:
         """The same for a machine."""
         return {**asdict(self), "seconds": round(self.seconds, 3)}
 
+    def rows(self, party: str, kind: str, number: int) -> list[tuple[str, str, str]]:
+        """The first rows of the closing summary.
+
+        party: the epochs and the party that sealed.
+        kind: what was sealed, and `number` of it.
+        """
+        size = f"{self.bytes / max(1, number):,.0f} bytes each, in {self.out}"
+        return [
+            ("stream", self.stream, party),
+            ("keys", "", f"of authority {self.authority}"),
+            (kind, f"{number:,}", size),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedEventsSummary(SealedFileSummary):
+    """What was sealed, and how large it became."""
+
+    publisher: str
+    epoch: int
+    events: int
+    columns: int
+    missing: tuple[str, ...]
+    """Columns of the stream that the events lack."""
+
     def show(self, console: Console) -> None:
         """The closing summary."""
-        size = f"{self.bytes / max(1, self.events):,.0f} bytes each, in {self.out}"
-        missing = (
-            f"null, as the events lack them: {', '.join(self.missing)}" if self.missing else ""
-        )
+        party = f"epoch {self.epoch}, published by {self.publisher}"
+        lacking = f"null, as the events lack them: {', '.join(self.missing)}"
         rows = [
-            ("stream", self.stream, f"epoch {self.epoch}, published by {self.publisher}"),
-            ("keys", "", f"of authority {self.authority}"),
-            ("sealed events", f"{self.events:,}", size),
-            ("columns", f"{self.columns:,}", missing),
+            *self.rows(party, "sealed events", self.events),
+            ("columns", f"{self.columns:,}", lacking if self.missing else ""),
             ("events/s", rate(self.events, self.seconds), ""),
         ]
         show_rows(console, rows)
@@ -151,33 +166,19 @@ def _write_sealed(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SealedSubscriptionsSummary:
+class SealedSubscriptionsSummary(SealedFileSummary):
     """What was sealed, and what could not be."""
 
     subscriber: str
-    authority: str
-    stream: str
     epochs: tuple[int, ...]
     subscriptions: int
     invalid: tuple[dict[str, object], ...]
     """The `subscription_id` and `error` of those that were skipped."""
-    out: Path
-    bytes: int
-    seconds: float
-
-    def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
-        return {**asdict(self), "seconds": round(self.seconds, 3)}
 
     def show(self, console: Console) -> None:
         """The closing summary."""
-        epochs = ", ".join(map(str, self.epochs))
-        size = f"{self.bytes / max(1, self.subscriptions):,.0f} bytes each, in {self.out}"
-        rows = [
-            ("stream", self.stream, f"epoch {epochs}, subscriber {self.subscriber}"),
-            ("keys", "", f"of authority {self.authority}"),
-            ("sealed subscriptions", f"{self.subscriptions:,}", size),
-        ]
+        party = f"epoch {', '.join(map(str, self.epochs))}, subscriber {self.subscriber}"
+        rows = self.rows(party, "sealed subscriptions", self.subscriptions)
         if self.invalid:
             rows.append(("invalid", f"{len(self.invalid):,}", "skipped:"))
         show_rows(console, rows)
