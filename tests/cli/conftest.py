@@ -13,7 +13,7 @@ OFFERS = [
     {"event_id": 1, "city": "Galway", "price": 150},
     {"event_id": 2, "city": "Cork", "price": 90},
 ]
-WISHES = [
+SUBSCRIPTIONS = [
     {"subscription_id": "ann", "where": "city = 'Galway' AND price < 200"},
     {"subscription_id": "bo", "where": "price >= 90"},
 ]
@@ -26,8 +26,8 @@ def caddis() -> Callable[..., Result]:
 
 @pytest.fixture
 def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with offers.jsonl and wishes.jsonl in it."""
+    """The current folder, with offers.jsonl and subscriptions.jsonl in it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "offers.jsonl").write_text("\n".join(map(json.dumps, OFFERS)))
-    (tmp_path / "wishes.jsonl").write_text("\n".join(map(json.dumps, WISHES)))
+    (tmp_path / "subscriptions.jsonl").write_text("\n".join(map(json.dumps, SUBSCRIPTIONS)))
     return tmp_path

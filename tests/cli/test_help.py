@@ -12,10 +12,10 @@ VERBS = ["match", "explain", "demo", "doctor"]
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_help_of_a_verb_has_examples_and_knows_json(caddis, verb):
-    said = caddis(verb, "--help")
-    assert said.exit_code == 0
-    assert f"caddis {verb}" in said.stdout.split("Examples")[1]
-    assert "--json" in said.stdout
+    result = caddis(verb, "--help")
+    assert result.exit_code == 0
+    assert f"caddis {verb}" in result.stdout.split("Examples")[1]
+    assert "--json" in result.stdout
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -25,13 +25,13 @@ def test_the_examples_fit_into_80_columns(caddis, verb):
 
 
 def test_the_help_names_every_verb(caddis):
-    said = caddis("--help").stdout
-    assert all(f" {verb} " in said for verb in VERBS)
+    result = caddis("--help").stdout
+    assert all(f" {verb} " in result for verb in VERBS)
 
 
 def test_defaults_in_brackets_are_shown(caddis):
-    said = caddis("demo", "--help").stdout
-    assert "100,000; photos: 300]" in " ".join(said.replace("│", " ").split())
+    result = caddis("demo", "--help").stdout
+    assert "100,000; photos: 300]" in " ".join(result.replace("│", " ").split())
 
 
 def test_without_arguments_there_is_help(caddis):
@@ -56,10 +56,10 @@ def test_the_version_is_the_package_s(caddis):
     ],
 )
 def test_wrong_usage_is_exit_code_2(caddis, arguments, complaint):
-    said = caddis(*arguments)
-    assert said.exit_code == 2
-    assert complaint in said.stderr
-    assert said.stdout == ""
+    result = caddis(*arguments)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert result.stdout == ""
 
 
 def test_help_does_not_load_spark():
@@ -76,8 +76,8 @@ def test_help_does_not_load_spark():
 
 
 def test_a_verb_of_the_lab_explains_itself(caddis):
-    said = caddis("lab", "adaptive-filtering", "--help").stdout
-    options, examples = said.split("Examples")
+    result = caddis("lab", "adaptive-filtering", "--help").stdout
+    options, examples = result.split("Examples")
     assert "What the paper leaves open" in options
     assert "--json" in options
     assert all(line.strip().startswith("caddis ") for line in examples.split("\n") if line.strip())

@@ -52,7 +52,7 @@ def test_csv_and_parquet_give_the_same(tmp_path):
     assert from_text["city"].to_pylist() == [None, "Cork"]
 
 
-def test_no_more_events_are_taken_than_wished(tmp_path):
+def test_no_more_events_are_taken_than_asked_for(tmp_path):
     for part in range(3):
         numbers = pa.array(range(10 * part, 10 * part + 10))
         pq.write_table(pa.table({"event_id": numbers}), tmp_path / f"{part}.parquet")

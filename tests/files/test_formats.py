@@ -1,4 +1,4 @@
-"""A path's format is told by names; hidden files are no data; output is never lost by accident."""
+"""Names tell a path's format; hidden files are no data; output is never lost by accident."""
 
 from pathlib import Path
 

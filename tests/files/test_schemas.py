@@ -1,4 +1,4 @@
-"""The events' columns, told without Spark, are those that Spark would find."""
+"""The events' columns, found without Spark, are those that Spark would find."""
 
 import json
 

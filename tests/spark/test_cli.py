@@ -6,7 +6,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +14,10 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import caddis as package
-from caddis.cli.app import app
+from tests.cli.commands import call
 from tests.spark.program import quickly
 
 SCHEMA = "event_id BIGINT, city STRING, price DOUBLE"
@@ -29,7 +28,7 @@ OFFERS = pa.table(
         "price": [150.0, 90.0, None],
     }
 )
-WISHES = (
+SUBSCRIPTIONS = (
     "subscription_id,where\nann,city = 'Galway' AND price < 200\nbo,price IS NULL OR price = 90\n"
 )
 CALLING = (
@@ -57,9 +56,6 @@ STARTING = [sys.executable, "-c", "from caddis.cli import main; main()"]
 
 @pytest.fixture
 def caddis(spark: SparkSession) -> Callable[..., Result]:
-    def call(*arguments: str) -> Result:
-        return CliRunner().invoke(app, list(arguments))
-
     return call
 
 
@@ -72,12 +68,13 @@ def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "offers.csv").write_text(
         "event_id,city,price\n1,Galway,150.0\n2,Cork,90.0\n3,Galway,\n"
     )
-    (tmp_path / "wishes.csv").write_text(WISHES)
+    (tmp_path / "subscriptions.csv").write_text(SUBSCRIPTIONS)
     return tmp_path
 
 
 def arguments(**changes: str) -> list[str]:
-    given = {"events": "offers.parquet", "subscriptions": "wishes.csv", "out": "out", **changes}
+    inputs = {"events": "offers.parquet", "subscriptions": "subscriptions.csv"}
+    given = {**inputs, "out": "out", **changes}
     return ["match", *(word for name, value in given.items() for word in (f"--{name}", value))]
 
 
@@ -89,16 +86,16 @@ def found(folder: str, format_: str = "parquet") -> set[tuple[int, str]]:
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
 def test_every_format_gives_the_same_matches(caddis, market, suffix):
-    said = caddis(*arguments(events=f"offers.{suffix}", out=f"out.{suffix}"))
-    assert said.exit_code == 0, said.output
+    result = caddis(*arguments(events=f"offers.{suffix}", out=f"out.{suffix}"))
+    assert result.exit_code == 0, result.output
     assert found(f"out.{suffix}", {"jsonl": "json"}.get(suffix, suffix)) == MATCHES
-    assert re.search(r"events +3\b.*\nmatches +3 +1 file of \w+ in out", said.stdout)
+    assert re.search(r"events +3\b.*\nmatches +3 +1 file of \w+ in out", result.stdout)
 
 
 def test_the_summary_for_a_machine_counts_what_happened(caddis, market):
-    (market / "some.csv").write_text(WISHES + "dee,pricee < 1\n")
-    said = caddis(*arguments(subscriptions="some.csv"), "--on-invalid", "skip", "--json")
-    summary = json.loads(said.stdout)
+    (market / "some.csv").write_text(SUBSCRIPTIONS + "dee,pricee < 1\n")
+    result = caddis(*arguments(subscriptions="some.csv"), "--on-invalid", "skip", "--json")
+    summary = json.loads(result.stdout)
     counts = {name: summary[name] for name in ("events", "matches", "subscriptions", "invalid")}
     assert counts == {"events": 3, "matches": 3, "subscriptions": 3, "invalid": 1}
     [invalid] = Path(summary["invalid_path"]).read_text().splitlines()
@@ -109,7 +106,7 @@ def test_the_summary_for_a_machine_counts_what_happened(caddis, market):
 def test_what_is_replaced_is_replaced_as_a_whole(caddis, market):
     assert caddis(*arguments()).exit_code == 0
     assert caddis(*arguments()).exit_code == 1
-    (market / "wishes.csv").write_text("subscription_id,where\n7,city = 'Cork'\n")
+    (market / "subscriptions.csv").write_text("subscription_id,where\n7,city = 'Cork'\n")
     assert caddis(*arguments(), "--overwrite").exit_code == 0
     assert [row["subscription_id"] for row in pq.read_table("out").to_pylist()] == [7]
 
@@ -133,10 +130,10 @@ def test_what_is_replaced_is_replaced_as_a_whole(caddis, market):
 )
 def test_a_mistake_in_the_events_is_one_sentence(caddis, market, name, content, complaint):
     (market / name).write_text(content)
-    said = caddis(*arguments(events=name))
-    assert said.exit_code == 1
-    assert complaint in said.stderr
-    assert not re.search(r"\bat (org|java)\.|Traceback|SQLSTATE|Py4J", said.output)
+    result = caddis(*arguments(events=name))
+    assert result.exit_code == 1
+    assert complaint in result.stderr
+    assert not re.search(r"\bat (org|java)\.|Traceback|SQLSTATE|Py4J", result.output)
     assert not [path for path in market.iterdir() if "out" in path.name]
 
 
@@ -144,10 +141,10 @@ def test_files_with_their_columns_in_another_order_are_not_mixed_up(caddis, mark
     (market / "two [2]").mkdir()
     (market / "two [2]" / "a.csv").write_text("event_id,city,price\n1,Galway,1\n")
     (market / "two [2]" / "b.csv").write_text("price,city,event_id\n1,Galway,2\n")
-    (market / "wishes.csv").write_text("subscription_id,where\n1,city = 'Galway'\n")
-    said = caddis(*arguments(events="two [2]"))
-    assert said.exit_code == 1
-    assert "the first line does not name the columns" in said.stderr
+    (market / "subscriptions.csv").write_text("subscription_id,where\n1,city = 'Galway'\n")
+    result = caddis(*arguments(events="two [2]"))
+    assert result.exit_code == 1
+    assert "the first line does not name the columns" in result.stderr
 
 
 def test_a_stream_goes_on_where_it_ended_and_follows_a_store(caddis, market):
@@ -168,15 +165,15 @@ def test_a_stream_goes_on_where_it_ended_and_follows_a_store(caddis, market):
     assert (afresh["events"], afresh["matches"]) == (6, 6)
 
 
-def test_a_file_s_models_run_on_spark_and_are_told_of(caddis, market):
+def test_a_file_s_models_run_on_spark_and_are_summarised(caddis, market):
     (market / "models.py").write_text(MODELS)
-    (market / "wishes.csv").write_text(CALLING)
+    (market / "subscriptions.csv").write_text(CALLING)
     calling = [*arguments(), "--models", "models.py", "--statistics", "seen.json"]
-    said = caddis(*calling)
-    assert said.exit_code == 0, said.output
+    result = caddis(*calling)
+    assert result.exit_code == 0, result.output
     assert found("out") == {(1, "ann"), (3, "bo")}
-    assert re.search(r"^dear\(price\) +2 +0 +0 +0 +1 ", said.stdout, re.MULTILINE)
-    assert re.search(r"problems +1 +events without an answer .*\n? *out/_problems", said.stdout)
+    assert re.search(r"^dear\(price\) +2 +0 +0 +0 +1 ", result.stdout, re.MULTILINE)
+    assert re.search(r"problems +1 +events without an answer .*\n? *out/_problems", result.stdout)
     [problem] = Path("out/_problems.jsonl").read_text().splitlines()
     assert json.loads(problem) == {
         "event": 2,
@@ -190,7 +187,7 @@ def test_a_file_s_models_run_on_spark_and_are_told_of(caddis, market):
 
 def test_a_stream_with_models_adds_its_problems_to_the_list(caddis, market):
     (market / "models.py").write_text(MODELS)
-    (market / "wishes.csv").write_text(CALLING)
+    (market / "subscriptions.csv").write_text(CALLING)
     (market / "inbox").mkdir()
     stream = [*arguments(events="inbox"), "--stream", "--once", "--models", "models.py", "--json"]
     for name in ("a", "b"):
@@ -202,41 +199,41 @@ def test_a_stream_with_models_adds_its_problems_to_the_list(caddis, market):
 
 @pytest.mark.parametrize("more", [[], ["--on-invalid", "skip"]])
 def test_subscriptions_that_call_models_ask_for_the_option(caddis, market, more):
-    (market / "wishes.csv").write_text(CALLING)
-    said = caddis(*arguments(), *more)
+    (market / "subscriptions.csv").write_text(CALLING)
+    result = caddis(*arguments(), *more)
     invalid = Path("out/_invalid.jsonl")
-    told = invalid.read_text() if more else said.stderr
-    assert "no models are given; name some with --models" in told
+    errors = invalid.read_text() if more else result.stderr
+    assert "no models are given; name some with --models" in errors
 
 
-def test_a_model_that_fails_stops_the_match_if_it_shall(caddis, market):
+def test_a_model_that_fails_stops_the_match_if_asked_to(caddis, market):
     (market / "models.py").write_text(MODELS)
-    (market / "wishes.csv").write_text(CALLING)
-    said = caddis(*arguments(), "--models", "models.py", "--on-error", "raise")
-    assert said.exit_code == 1
-    assert "the model 'dear' failed on event 2: LookupError: nobody knows" in said.stderr
+    (market / "subscriptions.csv").write_text(CALLING)
+    result = caddis(*arguments(), "--models", "models.py", "--on-error", "raise")
+    assert result.exit_code == 1
+    assert "the model 'dear' failed on event 2: LookupError: nobody knows" in result.stderr
     assert not Path("out").exists()
 
 
 def test_the_demo_shows_who_got_what(caddis):
-    said = caddis("demo", "--subscriptions", "2000", "--events", "2000")
-    assert said.exit_code == 0, said.output
-    assert said.stdout.startswith(
+    result = caddis("demo", "--subscriptions", "2000", "--events", "2000")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(
         "A marketplace: 2,000 offers against 2,000 standing subscriptions."
     )
-    assert re.search(r"offers/s +[\d,.]+ +warm pass", said.stdout)
-    assert "others" in said.stdout
-    assert max(map(len, said.stdout.splitlines())) <= 80
+    assert re.search(r"offers/s +[\d,.]+ +warm pass", result.stdout)
+    assert "others" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
 
 
 def test_the_demo_of_photos_draws_a_contact_sheet(caddis, tmp_path):
     sheet = tmp_path / "new" / "sheet.html"
     some = ["demo", "photos", "--frames", "60", "--subscriptions", "20", "--out", str(sheet)]
-    said = caddis(*some)
-    assert said.exit_code == 0, said.output
-    assert said.stdout.startswith("A picture stream: 60 frames against 20 standing subscriptions")
-    assert re.search(r"launch-watch +rocket\(photo\) OR aircraft\(photo\) +[1-9]", said.stdout)
-    assert re.search(r"^efficientnet_lite0\(photo\) +\d+", said.stdout, re.MULTILINE)
+    result = caddis(*some)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("A picture stream: 60 frames against 20 standing subscriptions")
+    assert re.search(r"launch-watch +rocket\(photo\) OR aircraft\(photo\) +[1-9]", result.stdout)
+    assert re.search(r"^efficientnet_lite0\(photo\) +\d+", result.stdout, re.MULTILINE)
     html = sheet.read_text()
     assert html.count("<section>") == 12
     assert '<span class="yes">rocket</span>' in html
@@ -265,8 +262,8 @@ def test_the_commands_of_the_page_run(caddis, tmp_path, monkeypatch):
         for line in block.splitlines():
             words = shlex.split(line)
             endless = "--stream" in words and "--once" not in words
-            said = caddis(*words[1:], *(["--once"] if endless else []))
-            assert said.exit_code == 0, (line, said.output)
+            result = caddis(*words[1:], *(["--once"] if endless else []))
+            assert result.exit_code == 0, (line, result.output)
 
 
 def test_a_mistake_that_only_a_worker_sees_makes_no_noise(market):
@@ -284,19 +281,22 @@ def test_a_mistake_that_only_a_worker_sees_makes_no_noise(market):
 def test_ctrl_c_ends_a_stream_cleanly_with_what_it_did(market):
     (market / "inbox").mkdir()
     pq.write_table(OFFERS, "inbox/a.parquet")
-    command = [*STARTING, *arguments(events="inbox"), "--stream", "--json", "--master", "local[1]"]
+    given = [*arguments(events="inbox"), "--stream", "--json", "--master", "local[1]"]
     stream = subprocess.Popen(
-        command, env=quickly(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*STARTING, "--log-level", "debug", "--log-format", "json", *given],
+        env=quickly(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    commits = market / "out" / "_checkpoint" / "commits" / "0"
-    for _ in range(600):
-        if commits.exists() or stream.poll() is not None:
-            break
-        time.sleep(0.2)
-    time.sleep(1.5)
+    assert stream.stderr is not None
+    messages = (json.loads(line)["message"] for line in stream.stderr)
+    assert "micro-batch 1: 3 events, 3 matches" in messages
     stream.send_signal(signal.SIGINT)
     stdout, stderr = stream.communicate(timeout=60)
-    assert stderr == "caddis: stopped\n"
+    *logged, last = stderr.splitlines()
+    assert last == "caddis: stopped"
+    assert all(json.loads(line)["logger"].startswith("caddis.") for line in logged)
     assert json.loads(stdout)["matches"] == 3
     assert stream.returncode == 130
     assert found("out") == MATCHES

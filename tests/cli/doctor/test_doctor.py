@@ -18,9 +18,9 @@ def a_java(home: Path, version: str) -> None:
 
 
 def test_a_sound_machine_is_ok(caddis):
-    said = caddis("doctor", "--no-spark", "--json")
-    found = json.loads(said.stdout)
-    assert said.exit_code == 0
+    result = caddis("doctor", "--no-spark", "--json")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0
     assert found["ok"]
     assert {"Python", "Java", "memory", "temporary", "pyspark"} <= {
         one["name"] for one in found["checks"]
@@ -29,11 +29,11 @@ def test_a_sound_machine_is_ok(caddis):
 
 def test_a_missing_java_fails_with_what_to_install(caddis, tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    said = caddis("doctor")
-    assert said.exit_code == 1
-    assert f"fail Java         none at JAVA_HOME ({tmp_path})\n" in said.stdout
-    assert "install Java 17 or newer" in said.stdout
-    assert "Spark" not in said.stdout.replace("pyspark", "")
+    result = caddis("doctor")
+    assert result.exit_code == 1
+    assert f"fail Java         none at JAVA_HOME ({tmp_path})\n" in result.stdout
+    assert "install Java 17 or newer" in result.stdout
+    assert "Spark" not in result.stdout.replace("pyspark", "")
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,13 @@ def test_java_s_version_is_read_in_all_its_spellings(tmp_path, monkeypatch, vers
 def test_an_old_java_is_refused_before_spark_is_started(caddis, market, monkeypatch):
     a_java(market / "java", "11.0.2")
     monkeypatch.setenv("JAVA_HOME", str(market / "java"))
-    said = caddis(
-        "match", "--events", "offers.jsonl", "--subscriptions", "wishes.jsonl", "--out", "out"
+    result = caddis(
+        *("match", "--events", "offers.jsonl", "--subscriptions", "subscriptions.jsonl"),
+        *("--out", "out"),
     )
-    assert said.exit_code == 1
-    assert "needs Java 17 or newer" in said.stderr
-    assert "is 11.0.2" in said.stderr
+    assert result.exit_code == 1
+    assert "needs Java 17 or newer" in result.stderr
+    assert "is 11.0.2" in result.stderr
 
 
 def test_a_path_without_java_is_refused(tmp_path, monkeypatch):
@@ -68,19 +69,19 @@ def test_a_path_without_java_is_refused(tmp_path, monkeypatch):
 def test_a_package_of_a_wrong_version_fails_with_the_right_one(caddis, monkeypatch):
     monkeypatch.setitem(PACKAGES, "rich", ((1,), (2,)))
     monkeypatch.setitem(PACKAGES, "no-such-package", ((1,), None))
-    said = caddis("doctor", "--no-spark")
-    assert said.exit_code == 1
-    assert "wanted rich>=1,<2" in said.stdout
-    assert "-m pip install 'no-such-package>=1'" in said.stdout
-    assert "2 of these must be fixed" in said.stdout
+    result = caddis("doctor", "--no-spark")
+    assert result.exit_code == 1
+    assert "wanted rich>=1,<2" in result.stdout
+    assert "-m pip install 'no-such-package>=1'" in result.stdout
+    assert "2 of these must be fixed" in result.stdout
 
 
 def test_a_spark_of_another_kind_is_pointed_out(caddis, monkeypatch):
     monkeypatch.setenv("SPARK_HOME", "/opt/spark")
-    said = caddis("doctor", "--no-spark")
-    assert said.exit_code == 0
-    assert "warn SPARK_HOME   /opt/spark\n" in said.stdout
-    assert "1 of these could be better" in said.stdout
+    result = caddis("doctor", "--no-spark")
+    assert result.exit_code == 0
+    assert "warn SPARK_HOME   /opt/spark\n" in result.stdout
+    assert "1 of these could be better" in result.stdout
 
 
 def test_a_temporary_folder_that_cannot_be_written_fails(caddis, monkeypatch):

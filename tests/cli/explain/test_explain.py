@@ -11,21 +11,21 @@ SCHEMA = "city STRING, price INT"
 
 
 def test_it_tells_what_is_indexed_and_how(caddis, market):
-    said = caddis("explain", "wishes.jsonl", "--events", "offers.jsonl")
-    assert said.exit_code == 0
-    assert "2 subscriptions, 2 clauses" in said.stdout
-    assert "= 'Galway'" in said.stdout
-    assert "No subscription is tried on every event." in said.stdout
-    assert max(map(len, said.stdout.splitlines())) <= 80
+    result = caddis("explain", "subscriptions.jsonl", "--events", "offers.jsonl")
+    assert result.exit_code == 0
+    assert "2 subscriptions, 2 clauses" in result.stdout
+    assert "= 'Galway'" in result.stdout
+    assert "No subscription is tried on every event." in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
 
 
 def test_json_is_one_object_and_nothing_else(caddis, market):
-    said = caddis("explain", "wishes.jsonl", "--schema", SCHEMA, "--json")
-    found = json.loads(said.stdout)
+    result = caddis("explain", "subscriptions.jsonl", "--schema", SCHEMA, "--json")
+    found = json.loads(result.stdout)
     assert found["subscriptions"] == 2
     assert sum(use["clauses"] for use in found["access"]) == 2
     assert {"column": "city", "token": "= 'Galway'", "clauses": 1} in found["shared"]
-    assert said.stderr == ""
+    assert result.stderr == ""
 
 
 def test_it_names_what_is_tried_on_every_event_and_why(caddis, market):
@@ -42,11 +42,11 @@ def test_it_names_what_is_tried_on_every_event_and_why(caddis, market):
 def test_it_shows_wrong_subscriptions_with_the_place(caddis, market):
     wrong = "\n".join(f"{i},cty = 'Cork'" for i in range(3))
     (market / "wrong.csv").write_text(f"subscription_id,where\n{wrong}\n")
-    said = caddis("explain", "wrong.csv", "--schema", SCHEMA, "--limit", "2")
-    assert said.exit_code == 0
-    assert "Invalid: 3 subscriptions" in said.stdout
-    assert "did you mean 'city'?\n  cty = 'Cork'\n  ^^^\n" in said.stdout
-    assert "... and 1 more" in said.stdout
+    result = caddis("explain", "wrong.csv", "--schema", SCHEMA, "--limit", "2")
+    assert result.exit_code == 0
+    assert "Invalid: 3 subscriptions" in result.stdout
+    assert "did you mean 'city'?\n  cty = 'Cork'\n  ^^^\n" in result.stdout
+    assert "... and 1 more" in result.stdout
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
@@ -58,8 +58,8 @@ def test_the_columns_come_from_events_of_any_format(caddis, market, suffix):
         pc.write_csv(rows, "events.csv")
     else:
         (market / "events.jsonl").write_text(json.dumps(rows.to_pylist()[0]))
-    said = caddis("explain", "wishes.jsonl", "--events", f"events.{suffix}", "--json")
-    assert json.loads(said.stdout)["invalid_count"] == 0
+    result = caddis("explain", "subscriptions.jsonl", "--events", f"events.{suffix}", "--json")
+    assert json.loads(result.stdout)["invalid_count"] == 0
 
 
 def test_a_store_knows_its_columns(caddis, market):
@@ -74,24 +74,24 @@ def test_a_store_knows_its_columns(caddis, market):
     ("arguments", "complaint"),
     [
         (["nowhere.csv"], "nowhere.csv: there is no such file or folder"),
-        (["wishes.jsonl"], "which columns do the events have?"),
-        (["wishes.jsonl", "--events", "nowhere.csv"], "nowhere.csv: there is no such file"),
-        (["wishes.jsonl", "--schema", "city STRIN"], "the schema cannot be read near 'STRIN'"),
-        (["wishes.jsonl", "--schema", SCHEMA, "--timezone", "Mars"], "no time zone 'Mars'"),
+        (["subscriptions.jsonl"], "which columns do the events have?"),
+        (["subscriptions.jsonl", "--events", "nowhere.csv"], "nowhere.csv: there is no such file"),
+        (["subscriptions.jsonl", "--schema", "city STRIN"], "cannot be read near 'STRIN'"),
+        (["subscriptions.jsonl", "--schema", SCHEMA, "--timezone", "Mars"], "no time zone 'Mars'"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_1(caddis, market, arguments, complaint):
-    said = caddis("explain", *arguments)
-    assert said.exit_code == 1
-    assert complaint in said.stderr
-    assert said.stderr.startswith("caddis: ")
-    assert said.stderr.count("\n") == 1
-    assert said.stdout == ""
+    result = caddis("explain", *arguments)
+    assert result.exit_code == 1
+    assert complaint in result.stderr
+    assert result.stderr.startswith("caddis: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
 
 
 def test_with_json_a_mistake_is_an_object_too(caddis, market):
-    said = caddis("explain", "nowhere.csv", "--json")
-    assert said.exit_code == 1
-    error = json.loads(said.stdout)["error"]
+    result = caddis("explain", "nowhere.csv", "--json")
+    assert result.exit_code == 1
+    error = json.loads(result.stdout)["error"]
     assert error["kind"] == "SubscriptionTableError"
     assert "nowhere.csv" in error["message"]

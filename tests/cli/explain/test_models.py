@@ -28,7 +28,7 @@ POSTS = [
     {"key": "c", "city": "Galway", "title": "torn"},
     {"key": "d", "city": "Cork", "title": "quiet"},
 ]
-WISHES = """subscription_id,where
+SUBSCRIPTIONS = """subscription_id,where
 ann,city = 'Galway' AND shouts(title) AND long(title)
 bo,city = 'Galway' AND asks(title)
 cy,city = 'Cork'
@@ -37,39 +37,39 @@ cy,city = 'Cork'
 
 @pytest.fixture
 def square(tmp_path, monkeypatch):
-    """The current folder, with posts, wishes and models in it."""
+    """The current folder, with posts, subscriptions and models in it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "posts.jsonl").write_text("\n".join(map(json.dumps, POSTS)))
-    (tmp_path / "wishes.csv").write_text(WISHES)
+    (tmp_path / "subscriptions.csv").write_text(SUBSCRIPTIONS)
     (tmp_path / "models.py").write_text(MODELS)
     return tmp_path
 
 
-CALL = ("explain", "wishes.csv", "--events", "posts.jsonl", "--event-key", "key")
+CALL = ("explain", "subscriptions.csv", "--events", "posts.jsonl", "--event-key", "key")
 
 
 def test_it_tells_what_each_event_ran_and_what_that_said(caddis, square):
-    said = caddis(*CALL, "--models", "models.py")
-    assert said.exit_code == 0, said.output
-    assert "a      2 of 2        0  marks(title): shouts yes, asks no" in said.stdout
-    assert "long(title): long no" in said.stdout
-    assert "b      1 of 2        1  marks(title): asks yes, shouts no" in said.stdout
-    assert "marks(title): unknown, ValueError: nobody can read this" in said.stdout
-    assert "1 event needed no model." in said.stdout
-    assert max(map(len, said.stdout.splitlines())) <= 80
+    result = caddis(*CALL, "--models", "models.py")
+    assert result.exit_code == 0, result.output
+    assert "a      2 of 2        0  marks(title): shouts yes, asks no" in result.stdout
+    assert "long(title): long no" in result.stdout
+    assert "b      1 of 2        1  marks(title): asks yes, shouts no" in result.stdout
+    assert "marks(title): unknown, ValueError: nobody can read this" in result.stdout
+    assert "1 event needed no model." in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
 
 
 def test_it_tells_what_models_cost_and_who_was_passed_over(caddis, square):
-    said = " ".join(caddis(*CALL, "--models", "models.py").stdout.split())
-    assert re.search(r"long\(title\) [\d.e-]+ 1 2 0 ", said)
-    assert "asks(title) marks(title) 1 2" in said
-    assert "asks: marks(title) answers for 1.0 ms, as declared, and marks_too(title)" in said
-    assert "times the least. 1 event left out: a model gave no answer." in said
+    result = " ".join(caddis(*CALL, "--models", "models.py").stdout.split())
+    assert re.search(r"long\(title\) [\d.e-]+ 1 2 0 ", result)
+    assert "asks(title) marks(title) 1 2" in result
+    assert "asks: marks(title) answers for 1.0 ms, as declared, and marks_too(title)" in result
+    assert "times the least. 1 event left out: a model gave no answer." in result
 
 
 def test_a_machine_is_told_the_same(caddis, square):
-    said = caddis(*CALL, "--models", "models.py", "--json", "--sample", "2")
-    found = json.loads(said.stdout)
+    result = caddis(*CALL, "--models", "models.py", "--json", "--sample", "2")
+    found = json.loads(result.stdout)
     assert [event["event"] for event in found["sample"]] == ["a", "b"]
     assert found["sample"][1]["steps"] == [
         {
@@ -87,7 +87,7 @@ def test_a_machine_is_told_the_same(caddis, square):
     ]
     assert found["certificate"]["events"] == 2
     assert found["certificate"]["ratio"] >= 1
-    assert said.stderr == ""
+    assert result.stderr == ""
 
 
 def test_another_policy_runs_other_models(caddis, square):
@@ -102,16 +102,16 @@ def test_events_without_a_key_are_numbered(caddis, square):
 
 
 def test_subscriptions_that_call_nothing_are_said_to(caddis, square):
-    (square / "wishes.csv").write_text("subscription_id,where\n1,city = 'Cork'\n")
+    (square / "subscriptions.csv").write_text("subscription_id,where\n1,city = 'Cork'\n")
     assert "No subscription calls a model." in caddis(*CALL, "--models", "models.py").stdout
 
 
 def test_without_models_they_are_asked_for(caddis, square):
-    said = caddis(*CALL)
-    assert "no models are given; name some with --models" in said.stdout
-    told = json.loads(caddis(*CALL, "--json").stdout)
-    assert "name some with --models" in told["invalid"][0]["error"]
-    assert "sample" not in told
+    result = caddis(*CALL)
+    assert "no models are given; name some with --models" in result.stdout
+    shown = json.loads(caddis(*CALL, "--json").stdout)
+    assert "name some with --models" in shown["invalid"][0]["error"]
+    assert "sample" not in shown
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_without_models_they_are_asked_for(caddis, square):
     ],
 )
 def test_a_mistake_is_one_sentence(caddis, square, more, complaint):
-    said = caddis(*CALL, *more)
-    assert said.exit_code == 1
-    assert complaint in said.stderr
-    assert said.stdout == ""
+    result = caddis(*CALL, *more)
+    assert result.exit_code == 1
+    assert complaint in result.stderr
+    assert result.stdout == ""

@@ -3,7 +3,8 @@
 import pyarrow as pa
 import pytest
 
-CALL = ("match", "--events", "offers.jsonl", "--subscriptions", "wishes.jsonl", "--out", "out")
+INPUTS = ("--events", "offers.jsonl", "--subscriptions", "subscriptions.jsonl")
+CALL = ("match", *INPUTS, "--out", "out")
 
 
 @pytest.mark.parametrize(
@@ -29,10 +30,10 @@ def test_a_mistake_is_one_sentence_and_writes_nothing(caddis, market, more, comp
     (market / "empty").mkdir()
     (market / "wrong.csv").write_text("subscription_id,wher\n1,TRUE\n")
     before = sorted(path.name for path in market.iterdir())
-    said = caddis(*CALL, *more)
-    assert said.exit_code == 1
-    assert said.stdout == ""
-    [complained] = [line for line in said.stderr.splitlines() if not line.startswith("✓")]
+    result = caddis(*CALL, *more)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    [complained] = [line for line in result.stderr.splitlines() if not line.startswith("✓")]
     assert complaint in complained
     assert sorted(path.name for path in market.iterdir()) == before
 
@@ -47,6 +48,6 @@ def test_a_store_whose_subscriptions_call_models_needs_them(caddis, market):
     schema = pa.schema([("event_id", pa.int64()), ("city", pa.string())])
     store = package.SubscriptionStore.create("store", schema, models=[far])
     store.upsert(pa.table({"subscription_id": [1], "where": ["far(city)"]}))
-    said = caddis(*CALL, "--subscriptions", "store")
-    assert said.exit_code == 1
-    assert "these subscriptions call models (far); name some with --models" in said.stderr
+    result = caddis(*CALL, "--subscriptions", "store")
+    assert result.exit_code == 1
+    assert "these subscriptions call models (far); name some with --models" in result.stderr

@@ -5,37 +5,38 @@ import json
 import os
 import signal
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 import typer
 from rich.console import Console
 
-from caddis.cli.shell import screen
+from caddis.cli.shell import running, screen
 from caddis.cli.shell.running import Job, run
 from caddis.errors import EnvironmentProblem
 
 
 @dataclass
-class Found:
+class Counted:
     number: int
 
     def as_json(self) -> dict[str, object]:
         return {"number": self.number}
 
     def show(self, console: Console) -> None:
-        console.print(f"found {self.number}")
+        console.print(f"counted {self.number}")
 
 
 def test_a_result_is_shown_to_a_person(capsys):
-    run(lambda job: Found(3), as_json=False)
-    assert capsys.readouterr().out == "found 3\n"
+    run(lambda job: Counted(3), as_json=False)
+    assert capsys.readouterr().out == "counted 3\n"
 
 
 def test_a_result_is_one_object_for_a_machine(capsys):
-    def work(job: Job) -> Found:
+    def work(job: Job) -> Counted:
         with job.screen.step("Counting"):
-            return Found(3)
+            return Counted(3)
 
     run(work, as_json=True)
     shown = capsys.readouterr()
@@ -46,11 +47,11 @@ def test_a_result_is_one_object_for_a_machine(capsys):
 def test_steps_are_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):
     monkeypatch.setattr(screen, "PLAIN_EVERY", 0.0)
 
-    def work(job: Job) -> Found:
+    def work(job: Job) -> Counted:
         with job.screen.step("Counting") as step:
             step.update("1/2 tasks", 1, 2)
             step.done = "Counted"
-        return Found(3)
+        return Counted(3)
 
     run(work, as_json=False)
     first, last = capsys.readouterr().err.splitlines()
@@ -60,7 +61,7 @@ def test_steps_are_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):
 
 
 def fail(error: Exception) -> int:
-    def work(job: Job) -> Found:
+    def work(job: Job) -> Counted:
         raise error
 
     with pytest.raises(typer.Exit) as exit_:
@@ -93,9 +94,9 @@ def test_debugging_shows_where_an_error_came_from(capsys, monkeypatch):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_came_ignored_stays_ignored(capsys, number):
-    def work(job: Job) -> Found:
+    def work(job: Job) -> Counted:
         os.kill(os.getpid(), number)
-        return Found(3)
+        return Counted(3)
 
     before = signal.signal(number, signal.SIG_IGN)
     try:
@@ -103,7 +104,7 @@ def test_a_signal_that_came_ignored_stays_ignored(capsys, number):
         assert signal.getsignal(number) == signal.SIG_IGN
     finally:
         signal.signal(number, before)
-    assert capsys.readouterr() == ("found 3\n", "")
+    assert capsys.readouterr() == ("counted 3\n", "")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -111,12 +112,12 @@ def test_a_signal_closes_what_was_opened_though_the_work_goes_on(capsys, number,
     closed: list[str] = []
     never = threading.Event()
 
-    def work(job: Job) -> Found:
+    def work(job: Job) -> Counted:
         job.resources.callback(closed.append, "session")
         with job.screen.step("Waiting"):
             os.kill(os.getpid(), number)
             never.wait(1)
-        return Found(0)
+        return Counted(0)
 
     with pytest.raises(typer.Exit) as exit_:
         run(work, as_json=False)
@@ -126,32 +127,28 @@ def test_a_signal_closes_what_was_opened_though_the_work_goes_on(capsys, number,
     never.set()
 
 
-def test_work_that_is_meant_to_be_stopped_shows_its_result(capsys):
+def stop_while_working(so_far: Callable[[], Counted] | None) -> None:
     never = threading.Event()
 
-    def work(job: Job) -> Found:
-        job.so_far = lambda: Found(7)
+    def work(job: Job) -> Counted:
+        job.so_far = so_far
         os.kill(os.getpid(), signal.SIGINT)
         never.wait(1)
-        return Found(0)
+        return Counted(0)
 
     with pytest.raises(typer.Exit):
         run(work, as_json=True)
     never.set()
+
+
+def test_work_that_is_meant_to_be_stopped_shows_its_result(capsys, monkeypatch):
+    monkeypatch.setattr(running, "LAST_COUNT", 0.0)
+    stop_while_working(lambda: Counted(7))
     assert json.loads(capsys.readouterr().out) == {"number": 7}
 
 
 def test_stopped_work_without_a_result_says_so_to_a_machine(capsys):
-    never = threading.Event()
-
-    def work(job: Job) -> Found:
-        os.kill(os.getpid(), signal.SIGINT)
-        never.wait(1)
-        return Found(0)
-
-    with pytest.raises(typer.Exit):
-        run(work, as_json=True)
-    never.set()
+    stop_while_working(None)
     assert json.loads(capsys.readouterr().out)["error"]["kind"] == "Stopped"
 
 

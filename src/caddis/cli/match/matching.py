@@ -7,6 +7,7 @@ same command, and goes on after the last micro-batch that was written whole.
 
 from __future__ import annotations
 
+import logging
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ from caddis.files import (
     staging_folder,
     write_invalid,
 )
+
+logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from caddis.spark import Report
@@ -131,5 +134,11 @@ def _follow(
             summary.matches += batch.matches
             summary.matching_seconds += batch.seconds
             summary.models = problems.update(report)
+            logger.debug(
+                "micro-batch %d: %d events, %d matches",
+                summary.batches,
+                batch.events,
+                batch.matches,
+            )
             step.update(f"{summary.events:,} events, {summary.matches:,} matches")
         step.done = f"{summary.events:,} events matched"
