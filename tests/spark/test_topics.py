@@ -302,11 +302,11 @@ def test_bad_interests_are_refused(spark, rows, schema, complaint):
         ([("tea", "1")], "topic STRING, rate STRING", "rates: 'rate' is STRING; it must be a num"),
         ([(1, 1.0)], "topic INT, rate DOUBLE", "'topic' is INT, but STRING in interests"),
         ([*RATED, (None, 1.0)], RATES, "rates: the topic is null in 1 rows"),
-        ([*RATED, ("tea", 1.0)], RATES, "rates: there are several rows of topic 'tea'; each"),
-        ([("tea", None), ("rain", 1.0)], RATES, "rates: the rate is null of topic 'tea'"),
-        ([("tea", -1.0), ("rain", 1.0)], RATES, "rates: the rate is -1 of topic 'tea'; rates are"),
-        ([("tea", float("nan")), ("rain", 1.0)], RATES, "rates: the rate is nan of topic 'tea'"),
-        ([("tea", 1.0)], RATES, "rates: there is no rate of topic 'rain'"),
+        ([*RATED, ("tea", 1.0)], RATES, "rates: there are several rows for topic 'tea'; each"),
+        ([("tea", None), ("rain", 1.0)], RATES, "rates: the rate of topic 'tea' is null"),
+        ([("tea", -1.0), ("rain", 1.0)], RATES, "rates: the rate of topic 'tea' is -1; rates are"),
+        ([("tea", float("nan")), ("rain", 1.0)], RATES, "rates: the rate of topic 'tea' is nan"),
+        ([("tea", 1.0)], RATES, "rates: there is no rate for topic 'rain'"),
     ],
 )
 def test_bad_rates_are_refused(spark, rows, schema, complaint):
@@ -321,9 +321,9 @@ def test_bad_rates_are_refused(spark, rows, schema, complaint):
     [
         ([("tea",)], "topic STRING", "previous: there is no column 'channel'; there are 'topic'"),
         ([("tea", 0.5)], "topic STRING, channel DOUBLE", "'channel' is DOUBLE; it must be a whole"),
-        ([("tea", 0), ("tea", 1)], MAP, "previous: there are several rows of topic 'tea'"),
-        ([("tea", None)], MAP, "previous: the channel is null of topic 'tea'"),
-        ([("tea", -2)], MAP, "previous: the channel is negative of topic 'tea'"),
+        ([("tea", 0), ("tea", 1)], MAP, "previous: there are several rows for topic 'tea'"),
+        ([("tea", None)], MAP, "previous: the channel of topic 'tea' is null"),
+        ([("tea", -2)], MAP, "previous: the channel of topic 'tea' is negative"),
     ],
 )
 def test_a_bad_previous_map_is_refused(spark, rows, schema, complaint):

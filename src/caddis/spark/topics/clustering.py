@@ -32,7 +32,7 @@ def _check_whole(name: str, value: int, least: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to look for better channels; see `topics_to_channels`."""
+    """How long to look for better channels; `topics_to_channels` explains each field."""
 
     sample: int = 2_000_000
     tries: int = 10
@@ -49,7 +49,7 @@ class Effort:
                 _check_whole(name, value, least)
 
     def settings(self) -> Settings:
-        """How topics move."""
+        """How boldly topics move."""
         return Settings(share=self.share, improvement=self.improvement)
 
 
@@ -83,40 +83,41 @@ def topics_to_channels(
         count once.
     rates: columns `topic` and `rate`; a rate for each topic that somebody wants. Topics with a rate
         that nobody wants go to the channel that fewest receive. By default all rates are 1.
-    channels: how many there may be; where topics are as few, each is alone, in the channel that
-        it had unless another topic keeps that.
-    previous: an earlier result, columns `topic` and `channel`, to begin with: topics move only
-        where that saves cost, and none does where it would save a smaller share than `improvement`
-        in all. New topics go where they cost least, vanished ones are dropped, and where channels
-        are free, dear ones are split.
+    channels: how many channels there may be. If there are no more topics than that, each has a
+        channel to itself: the one that it had before, unless another topic keeps that.
+    previous: an earlier result, columns `topic` and `channel`, to begin with. Topics move only
+        where that saves cost, and none moves if all moves together would save a smaller share than
+        `improvement`. New topics go where they cost least, vanished ones are dropped, and where
+        channels are free, costly ones are split.
+    seed: the result depends on it and on the data alone.
     sample: about how many interests are clustered in this process's memory for a first map: some
         tens of bytes each, and 2 bytes for each channel of each subscriber among them.
-    tries: the first map is K-Means, and then channels are cut anew until that was in vain so many
-        times in a row; 0 is K-Means alone.
-    improvement: it is enough when all topics had a turn to vote and the cost fell by a smaller
+    tries: after K-Means on the sample, channels are merged and split until that has failed this
+        many times in a row. With 0 there is K-Means alone.
+    improvement: the waves end when all topics had a turn to vote and the cost fell by a smaller
         share than this; with 0, when no topic wants to move.
-    waves: the most that are held.
-    share: of the topics, those that vote in one wave.
-    partitions: of the packed interests; by default one for every 2 million.
+    waves: the most waves that are held.
+    share: the share of the topics that vote in one wave.
+    partitions: into how many partitions interests are packed; by default one for every 2 million.
     report: filled with costs, waves and seconds.
     progress: called after each wave.
     """
     check_channels(channels)
     check_seed(seed)
     effort = Effort(sample, tries, improvement, waves, share, partitions)
-    told = ClusteringReport() if report is None else report
-    told.clear()
-    with told.phase("read"):
+    report = ClusteringReport() if report is None else report
+    report.clear()
+    with report.phase("read"):
         before = map_before(previous, interests)
-    with clustering(interests, rates, effort, seed=seed, report=told) as clusterer:
-        table = clusterer.table(clusterer.cluster(channels, before, told, progress))
+    with clustering(interests, rates, effort, seed=seed, report=report) as clusterer:
+        table = clusterer.table(clusterer.cluster(channels, before, report, progress))
     kind = interests.schema["topic"].dataType
     topic = F.col("topic").cast(kind).alias("topic")
     return interests.sparkSession.createDataFrame(table).select(topic, "channel")
 
 
 def map_before(previous: DataFrame | None, interests: DataFrame) -> PreviousMap | None:
-    """The previous map, read and checked; None if there is none."""
+    """Read and check the previous map; None if there is none."""
     if previous is None:
         return None
     with spark_failures():
@@ -132,7 +133,7 @@ def clustering(
     seed: int,
     report: ClusteringReport,
 ) -> Iterator[Clusterer]:
-    """Check and pack the tables; what is kept on the workers is let go at the block's end."""
+    """Check and pack the tables; what the workers keep is released at the end of the block."""
     with report.phase("read"), spark_failures():
         topics = find_topics(interests, rates)
     warm_up()
@@ -149,10 +150,10 @@ def clustering(
 
 
 def check_channels(channels: int) -> None:
-    """Raise unless it is a number of channels."""
+    """Raise unless this is a number of channels."""
     _check_whole("channels", channels, 1)
 
 
 def check_seed(seed: int) -> None:
-    """Raise unless random numbers can begin with it."""
+    """Raise unless this can be a seed."""
     _check_whole("seed", seed, 0)

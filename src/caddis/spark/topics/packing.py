@@ -1,18 +1,13 @@
-"""What Spark's workers do with interests: pack them once, then count them in every wave.
+"""Interests packed once on Spark's workers, and the jobs that every wave asks of them.
 
-    a packed row:   offsets BINARY (int64), topics BINARY (int32), sampled BOOLEAN
-    a tally's row:  wants BINARY, receivers BINARY, shared BINARY (int64 each)
+    a packed row   offsets BINARY (int64), topics BINARY (int32), sampled BOOLEAN
+    a tally's row  wants BINARY, receivers BINARY, shared BINARY (int64 each)
 
-A partition of packed rows holds all interests of each of its subscribers, so tallies of partitions
-add up. The operators are values that travel with the job: what changes from wave to wave is only
-the map of topics to channels.
-
-Interests packed once on Spark's workers, and the jobs that every wave asks of them.
-
-Rows are gathered by subscriber, and each partition becomes one row of arrays or two, kept in
-memory or on disk until the work is over. A wave is then one small job: the map goes out with it,
-and tallies, which add up, come back. Nothing here needs a SparkContext, so it runs through Spark
-Connect as it does on a laptop.
+Rows are gathered by subscriber. Each partition becomes one or two rows of arrays, which are kept in
+memory or on disk until the work is over. A partition holds all interests of each of its
+subscribers, so tallies of partitions add up. A wave is then one small job: the map goes out with
+it, and tallies come back. The operators are values that travel with the job. Nothing here needs a
+SparkContext, so it runs through Spark Connect as it does on a laptop.
 """
 
 from __future__ import annotations
@@ -37,15 +32,116 @@ from caddis.topics.clustering import Interests, Tallies, count, integer_rates
 
 PACKED = "offsets BINARY, topics BINARY, sampled BOOLEAN"
 TALLIES = "wants BINARY, receivers BINARY, shared BINARY"
-FILTERING = "shares BINARY, subscribers BIGINT"
+FILTERING = "shares BINARY"
+
+A_PARTITION = 2_000_000
+"""How many interests a partition has, unless the user sets the number of partitions."""
+TO_DRIVER = 256 << 20
+"""How many bytes of tallies a wave may bring to the driver; workers add up what would be more."""
+_A_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PackedInterests:
+    """All interests, packed on the workers; topics are numbers here.
+
+    rates: the rate of every topic, in whole units; topics that somebody wants come first.
+    unit: the rate of one unit.
+    """
+
+    rows: DataFrame
+    partitions: int
+    topics: Topics
+    rates: Int64s
+    unit: float
+
+    @property
+    def wanted_names(self) -> pa.Array:
+        """The names of the topics that somebody wants, by number."""
+        return self.topics.names.slice(0, self.topics.wanted)
+
+    @property
+    def wanted_rates(self) -> Int64s:
+        """The rates of the topics that somebody wants."""
+        return self.rates[: self.topics.wanted]
+
+    def count(self, channels: Int32s, k: int) -> Tallies:
+        """The tallies of all subscribers under a map of the wanted topics; one job."""
+        rows = self.rows.mapInArrow(CountTallies(channels, k), TALLIES)
+        at_once = max(1, TO_DRIVER // (8 * len(channels) * k))
+        if self.partitions > at_once:
+            rows = rows.repartition(at_once).mapInArrow(add_rows, TALLIES)
+        with spark_failures():
+            total = add_up(tallies_of(rows.toArrow().to_batches()))
+        if total is None:
+            raise TopicError("interests changed while they were read: now there are none")
+        return total
+
+    def sample(self) -> Interests:
+        """The interests of the sampled subscribers, in this process."""
+        chosen = self.rows.where("sampled").select("offsets", "topics")
+        with spark_failures():
+            parts = list(unpacked(chosen.toArrow().to_batches(), self.wanted_rates))
+        sizes = [np.diff(part.offsets) for part in parts] or [np.zeros(0, np.int64)]
+        topics = [part.topics for part in parts] or [np.zeros(0, np.int32)]
+        return Interests(
+            offsets_of(np.concatenate(sizes)), np.concatenate(topics), self.wanted_rates
+        )
+
+    def shares(self, channels: Int32s, carried: Int64s) -> Int64s:
+        """How many subscribers do not want 0, up to 1, ..., up to 100 % of what they receive."""
+        operator = CountFiltering(channels, self.wanted_rates, carried)
+        with spark_failures():
+            table = self.rows.mapInArrow(operator, FILTERING).toArrow()
+        total: Int64s = np.sum([_int64s(value) for value in table["shares"]], axis=0)
+        return total
+
+
+@contextmanager
+def packed(
+    interests: DataFrame,
+    topics: Topics,
+    *,
+    sample: int,
+    seed: int,
+    partitions: int | None,
+    report: ClusteringReport,
+) -> Iterator[PackedInterests]:
+    """Keep the interests on the workers until the block ends, however it ends.
+
+    sample: about how many interests `PackedInterests.sample` should give.
+    """
+    rates, unit = integer_rates(topics.rates)
+    # A copy: a slice would drag along all the names that it is of.
+    wanted = pa.concat_arrays([topics.names.slice(0, topics.wanted)])
+    number = partitions or -(-topics.interests // A_PARTITION)
+    chosen = _is_chosen(min(1.0, sample / topics.interests), seed)
+    gathered = (
+        interest_columns(interests).withColumn("sampled", chosen).repartition(number, "subscriber")
+    )
+    rows = gathered.mapInArrow(Pack(wanted), PACKED).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        with report.phase("pack"), spark_failures():
+            rows.count()
+        yield PackedInterests(rows, number, topics, rates, unit)
+    finally:
+        rows.unpersist()
+
+
+def _is_chosen(share: float, seed: int) -> Column:
+    """Whether a subscriber is sampled, by a hash of it: so the partitions do not matter."""
+    hashed = F.pmod(F.xxhash64(F.col("subscriber"), F.lit(seed)), F.lit(_A_MILLION))
+    return hashed < F.lit(round(share * _A_MILLION))
 
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Rows (subscriber, topic, sampled) of one partition → one or two packed rows."""
+    """Turns the rows (subscriber, topic, sampled) of a partition into one or two packed rows.
+
+    names: the topics' names, by number.
+    """
 
     names: pa.Array
-    """Of the topics, by number."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [self._encoded(batch) for batch in batches if batch.num_rows]
@@ -81,7 +177,7 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class CountTallies:
-    """Packed rows → the tallies of all of them, in one row."""
+    """Turns packed rows into the tallies of all of them, in one row."""
 
     channels: Int32s
     k: int
@@ -92,32 +188,34 @@ class CountTallies:
 
 
 def add_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of tallies → their sum, in one row."""
+    """Turn rows of tallies into their sum, in one row."""
     yield from _row_of(tallies_of(batches))
 
 
 @dataclass(frozen=True, slots=True)
 class CountFiltering:
-    """Packed rows → how many subscribers filter which share out of what they receive.
+    """Turns packed rows into counts of subscribers, by the share that they do not want.
 
-    shares: in percent, rounded up, so that 0 is nothing at all; 101 counts.
+    Shares are in percent of what a subscriber receives, rounded up, so that 0 means nothing at all:
+    101 counts.
+
+    carried: the rate of each channel's topics, including those that nobody wants.
     """
 
     channels: Int32s
     rates: Int64s
     carried: Int64s
-    """By channel, the rate of all its topics, of those too that nobody wants."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bins = np.zeros(101, np.int64)
         for part in unpacked(batches, self.rates):
             percents = unwanted_percents(part, self.channels, self.carried)
             bins += np.bincount(percents, minlength=101)
-        yield pa.record_batch({"shares": _binary(bins), "subscribers": pa.array([bins.sum()])})
+        yield pa.record_batch({"shares": _binary(bins)})
 
 
 def unwanted_percents(interests: Interests, channels: Int32s, carried: Int64s) -> Int64s:
-    """By subscriber: what part of the rate that it receives is unwanted, in percent, rounded up."""
+    """The unwanted part of the rate that each subscriber receives, in percent, rounded up."""
     k, wants = len(carried), np.diff(interests.offsets)
     owner = np.repeat(np.arange(interests.subscribers), wants)
     wanted = _sums(owner, interests.rates[interests.topics], interests.subscribers)
@@ -128,7 +226,7 @@ def unwanted_percents(interests: Interests, channels: Int32s, carried: Int64s) -
 
 
 def _sums(owners: Int64s, values: Int64s, size: int) -> Int64s:
-    """By owner; rates come to less than 2^53, so the sums are exact."""
+    """Sum up by owner; all rates are less than 2^53 together, so the floats are exact."""
     return np.bincount(owners, values, size).astype(np.int64)
 
 
@@ -136,7 +234,7 @@ def unpacked(batches: Iterable[pa.RecordBatch], rates: Int64s) -> Iterator[Inter
     """The interests of each packed row."""
     for batch in batches:
         for offsets, topics in zip(batch["offsets"], batch["topics"], strict=True):
-            yield Interests(_int64s(offsets), _int32s(topics), rates)
+            yield Interests(_int64s(offsets), np.frombuffer(topics.as_buffer(), np.int32), rates)
 
 
 def tallies_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Tallies]:
@@ -148,7 +246,7 @@ def tallies_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Tallies]:
 
 
 def add_up(tallies: Iterable[Tallies]) -> Tallies | None:
-    """The tallies of all subscribers; None if there are none."""
+    """The sum of all tallies; None if there are none."""
     total: Tallies | None = None
     for one in tallies:
         if total is None:
@@ -160,11 +258,10 @@ def add_up(tallies: Iterable[Tallies]) -> Tallies | None:
 
 
 def warm_up() -> None:
-    """Compile here what the workers will load: they would all compile it at once."""
-    names = pa.array([0, 1])
+    """Compile here what the workers will load: otherwise they would all compile it at once."""
     row = pa.record_batch({"subscriber": [1], "topic": [0], "sampled": [True]})
-    packed = list(Pack(names)(iter([row])))
-    for _ in CountTallies(np.zeros(2, np.int32), 1)(iter(packed)):
+    packed_rows = list(Pack(pa.array([0, 1]))(iter([row])))
+    for _ in CountTallies(np.zeros(2, np.int32), 1)(iter(packed_rows)):
         pass
 
 
@@ -176,13 +273,13 @@ def _row_of(tallies: Iterable[Tallies]) -> Iterator[pa.RecordBatch]:
 
 
 def _numbers(subscribers: pa.ChunkedArray) -> Int64s:
-    """A number for each subscriber; those that are numbers already stay what they are."""
+    """A number for each subscriber; those that are numbers already stay as they are."""
     numbers = subscribers
     if not pa.types.is_integer(subscribers.type):
         numbers = subscribers.dictionary_encode().unify_dictionaries()
         numbers = pa.chunked_array([chunk.indices for chunk in numbers.chunks])
-    found: Int64s = numbers.to_numpy().astype(np.int64)
-    return found
+    encoded: Int64s = numbers.to_numpy().astype(np.int64)
+    return encoded
 
 
 def _binary(array: Int64s | Int32s) -> pa.Array:
@@ -191,110 +288,3 @@ def _binary(array: Int64s | Int32s) -> pa.Array:
 
 def _int64s(value: pa.Scalar) -> Int64s:
     return np.frombuffer(value.as_buffer(), np.int64)
-
-
-def _int32s(value: pa.Scalar) -> Int32s:
-    return np.frombuffer(value.as_buffer(), np.int32)
-
-
-A_PARTITION = 2_000_000
-"""Interests of a partition, unless the user says how many partitions there are to be."""
-TO_DRIVER = 256 << 20
-"""Bytes of tallies that a wave may bring to the driver; workers add up what would be more."""
-_OF_A_MILLION = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class PackedInterests:
-    """All interests, packed on the workers; topics are numbers here."""
-
-    rows: DataFrame
-    partitions: int
-    topics: Topics
-    rates: Int64s
-    """Of every topic, in whole units; those that somebody wants come first."""
-    unit: float
-    """The rate of one unit."""
-
-    @property
-    def wanted_names(self) -> pa.Array:
-        """The topics that somebody wants, by number."""
-        return self.topics.names.slice(0, self.topics.wanted)
-
-    @property
-    def wanted_rates(self) -> Int64s:
-        """Of the topics that somebody wants."""
-        return self.rates[: self.topics.wanted]
-
-    def count(self, channels: Int32s, k: int) -> Tallies:
-        """The tallies of all subscribers, under a map of the wanted topics; one job."""
-        rows = self.rows.mapInArrow(CountTallies(channels, k), TALLIES)
-        at_once = max(1, TO_DRIVER // (8 * len(channels) * k))
-        if self.partitions > at_once:
-            rows = rows.repartition(at_once).mapInArrow(add_rows, TALLIES)
-        with spark_failures():
-            total = add_up(tallies_of(rows.toArrow().to_batches()))
-        if total is None:
-            raise TopicError("interests changed while they were read: now there are none")
-        return total
-
-    def sample(self) -> Interests:
-        """The interests of the subscribers that were chosen, here."""
-        chosen = self.rows.where("sampled").select("offsets", "topics")
-        with spark_failures():
-            parts = list(unpacked(chosen.toArrow().to_batches(), self.wanted_rates))
-        sizes = [np.diff(part.offsets) for part in parts] or [np.zeros(0, np.int64)]
-        topics = [part.topics for part in parts] or [np.zeros(0, np.int32)]
-        return Interests(
-            offsets_of(np.concatenate(sizes)), np.concatenate(topics), self.wanted_rates
-        )
-
-    def shares(self, channels: Int32s, carried: Int64s) -> Int64s:
-        """How many subscribers do not want 0, up to 1, ..., up to 100 % of what they receive."""
-        operator = CountFiltering(channels, self.wanted_rates, carried)
-        with spark_failures():
-            table = self.rows.mapInArrow(operator, FILTERING).toArrow()
-        bins = [np.frombuffer(value.as_buffer(), np.int64) for value in table["shares"]]
-        total: Int64s = np.sum(bins, axis=0)
-        return total
-
-
-@contextmanager
-def packed(
-    interests: DataFrame,
-    topics: Topics,
-    *,
-    sample: int,
-    seed: int,
-    partitions: int | None,
-    report: ClusteringReport,
-) -> Iterator[PackedInterests]:
-    """The interests on the workers, until the block ends, however it does.
-
-    sample: about how many interests `PackedInterests.sample` is to give.
-    """
-    rates, unit = integer_rates(topics.rates)
-    wanted = topics.names.slice(0, topics.wanted)
-    number = partitions or -(-topics.interests // A_PARTITION)
-    chosen = _is_chosen(min(1.0, sample / topics.interests), seed)
-    gathered = (
-        interest_columns(interests).withColumn("sampled", chosen).repartition(number, "subscriber")
-    )
-    rows = gathered.mapInArrow(Pack(_own(wanted)), PACKED).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        with report.phase("pack"), spark_failures():
-            rows.count()
-        yield PackedInterests(rows, number, topics, rates, unit)
-    finally:
-        rows.unpersist()
-
-
-def _is_chosen(share: float, seed: int) -> Column:
-    """By a hash of the subscriber: the same ones, wherever they are kept."""
-    hashed = F.pmod(F.xxhash64(F.col("subscriber"), F.lit(seed)), F.lit(_OF_A_MILLION))
-    return hashed < F.lit(round(share * _OF_A_MILLION))
-
-
-def _own(names: pa.Array) -> pa.Array:
-    """A copy that does not drag along what the slice is of."""
-    return pa.concat_arrays([names])

@@ -1,13 +1,12 @@
 """The tables that `topics_to_channels` is given, checked before anything long is done.
 
-Rates and a previous map are small, so they are read whole. Of the interests one aggregate is taken,
-by topic: it finds what is null, how much there is, and the topics themselves. A topic's number is
-its place among the wanted topics in their order, whatever the order or the partitions of the rows.
+Rates and a previous map are small, so they are read whole. The interests are aggregated once, by
+topic, which finds nulls, how many interests there are, and the topics themselves. A topic's number
+is its place among the wanted topics in their order, whatever the order or the partitions of rows.
 
-Tables of interests, rates and channels from files, for the command line.
-
-A CSV file does not say whether 017 is a number: its names are strings. Where the tables' files are
-of different kinds, names in rates and maps are read as those in the interests.
+The command line reads these tables from files. A CSV file does not say whether 017 is a number, so
+its names are strings. Where the files are of different formats, the names in rates and maps are
+read as those in the interests.
 """
 
 from __future__ import annotations
@@ -38,39 +37,59 @@ from caddis.files import FileFormat
 from caddis.spark.base import literally, read_events
 
 NEW = -1
-"""In place of a channel: the topic has none yet."""
+"""Stands for the channel of a topic that has none yet."""
 SHOWN = 3
+"""How many topics an error names."""
 
 _WHOLE = (ByteType, ShortType, IntegerType, LongType)
 
 
+class Numbers(NamedTuple):
+    """A column that holds numbers: its name, its type, and what a user would call them.
+
+    kinds: the types that can be cast to it without a loss.
+    """
+
+    column: str
+    sql: str
+    words: str
+    kinds: tuple[type[DataType], ...] = ()
+
+
+RATES = Numbers("rate", "double", "a number", (NumericType,))
+CHANNELS = Numbers("channel", "bigint", "a whole number", _WHOLE)
+
+
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """Every topic there is: first those that somebody wants, by number; then the others."""
+    """Every topic: first those that somebody wants, by number, then the others.
+
+    wanted: how many topics somebody wants.
+    interests: how many rows the table of interests has, including pairs that come twice.
+    """
 
     names: pa.Array
     rates: Floats
     wanted: int
     interests: int
-    """Rows of the table of interests, pairs that come twice included."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousMap:
-    """Topics and their channels of an earlier map."""
+    """The topics of an earlier map, and their channels."""
 
     names: pa.Array
     channels: Int32s
 
     def of(self, names: pa.Array, k: int) -> Int32s:
-        """By topic its channel; NEW if it has none there, or none of the first k."""
+        """The channel of each topic; NEW if it has none here, or none of the first k."""
         at = pc.index_in(names, self.names).fill_null(NEW).to_numpy(zero_copy_only=False)
         found = np.append(self.channels, NEW)[at]
         return np.where(found < k, found, NEW).astype(np.int32)
 
 
 def interest_columns(interests: DataFrame) -> DataFrame:
-    """Subscriber and topic, as plain strings or as BIGINT."""
+    """The columns subscriber and topic, as plain strings or as BIGINT."""
     _check_batch(interests, "interests")
     return interests.select(
         _plain(interests, "interests", "subscriber"), _plain(interests, "interests", "topic")
@@ -78,7 +97,7 @@ def interest_columns(interests: DataFrame) -> DataFrame:
 
 
 def find_topics(interests: DataFrame, rates: DataFrame | None) -> Topics:
-    """All topics with their rates; raises on what is null, unknown or no rate."""
+    """All topics with their rates; raises on nulls, and on topics without a rate."""
     columns = interest_columns(interests)
     known = None if rates is None else read_rates(rates, interests)
     found = columns.groupBy("topic").agg(
@@ -95,7 +114,7 @@ def find_topics(interests: DataFrame, rates: DataFrame | None) -> Topics:
         return Topics(wanted, np.ones(len(wanted)), len(wanted), total)
     names, values = known
     at = pc.index_in(wanted, names)
-    _refuse(wanted.filter(pc.is_null(at)), "rates: there is no rate of", "; each topic needs one")
+    _refuse(wanted.filter(pc.is_null(at)), "rates: there is no rate for {}; each topic needs one")
     others = names.filter(pc.invert(pc.is_in(names, wanted))).sort()
     every = pa.concat_arrays([wanted, others])
     by_number = values[pc.index_in(every, names).to_numpy()]
@@ -104,40 +123,39 @@ def find_topics(interests: DataFrame, rates: DataFrame | None) -> Topics:
 
 def read_rates(rates: DataFrame, interests: DataFrame) -> tuple[pa.Array, Floats]:
     """Topics and their rates."""
-    _check_batch(rates, "rates")
-    topic = _same_kind(rates, "rates", interests)
-    kind = _field(rates, "rates", "rate")
-    if not isinstance(kind, NumericType):
-        raise TopicError(f"rates: 'rate' is {_sql(kind)}; it must be a number")
-    table = rates.select(topic, F.col("rate").cast("double").alias("rate")).toArrow()
-    names = _plain_array(table["topic"])
-    _check_keys(names, "rates")
-    values = table["rate"].combine_chunks()
-    _refuse(names.filter(pc.is_null(values)), "rates: the rate is null of", "")
+    names, values = _topics_and_numbers(rates, "rates", RATES, interests)
     numbers: Floats = values.to_numpy(zero_copy_only=False)
     wrong = ~np.isfinite(numbers) | (numbers < 0)
     if wrong.any():
-        problem = f"rates: the rate is {numbers[wrong][0]:g} of"
-        _refuse(names.filter(pa.array(wrong)), problem, "; rates are numbers from 0 upwards")
+        problem = f"rates: the rate of {{}} is {numbers[wrong][0]:g}; rates are numbers from 0 up"
+        _refuse(names.filter(pa.array(wrong)), problem)
     return names, numbers
 
 
 def read_previous(previous: DataFrame, interests: DataFrame) -> PreviousMap:
     """An earlier map."""
+    names, channels = _topics_and_numbers(previous, "previous", CHANNELS, interests)
+    _refuse(names.filter(pc.less(channels, 0)), "previous: the channel of {} is negative")
+    bounded = np.minimum(channels.to_numpy(zero_copy_only=False), np.iinfo(np.int32).max)
+    return PreviousMap(names, bounded.astype(np.int32))
+
+
+def _topics_and_numbers(
+    table: DataFrame, what: str, numbers: Numbers, interests: DataFrame
+) -> tuple[pa.Array, pa.Array]:
+    """The columns of a table in which each topic comes once, with a number."""
     _check_batch(interests, "interests")
-    _check_batch(previous, "previous")
-    topic = _same_kind(previous, "previous", interests)
-    kind = _field(previous, "previous", "channel")
-    if not isinstance(kind, _WHOLE):
-        raise TopicError(f"previous: 'channel' is {_sql(kind)}; it must be a whole number")
-    table = previous.select(topic, F.col("channel").cast("long").alias("channel")).toArrow()
-    names = _plain_array(table["topic"])
-    _check_keys(names, "previous")
-    channels = table["channel"].combine_chunks()
-    _refuse(names.filter(pc.is_null(channels)), "previous: the channel is null of", "")
-    _refuse(names.filter(pc.less(channels, 0)), "previous: the channel is negative of", "")
-    few = np.minimum(channels.to_numpy(zero_copy_only=False), np.iinfo(np.int32).max)
-    return PreviousMap(names, few.astype(np.int32))
+    _check_batch(table, what)
+    topic, column = _same_kind(table, what, interests), numbers.column
+    kind = _field(table, what, column)
+    if not isinstance(kind, numbers.kinds):
+        raise TopicError(f"{what}: {column!r} is {_sql(kind)}; it must be {numbers.words}")
+    rows = table.select(topic, F.col(column).cast(numbers.sql).alias(column)).toArrow()
+    names = _plain_array(rows["topic"])
+    _check_keys(names, what)
+    values = rows[column].combine_chunks()
+    _refuse(names.filter(pc.is_null(values)), f"{what}: the {column} of {{}} is null")
+    return names, values
 
 
 def _field(table: DataFrame, what: str, name: str) -> DataType:
@@ -148,7 +166,7 @@ def _field(table: DataFrame, what: str, name: str) -> DataType:
 
 
 def _plain(table: DataFrame, what: str, name: str) -> Column:
-    """A column as plain strings or as BIGINT: what is equal then has equal bytes."""
+    """A column as plain strings or as BIGINT, so that equal values have equal bytes."""
     kind = _field(table, what, name)
     if isinstance(kind, _WHOLE):
         return F.col(name).cast("long").alias(name)
@@ -171,7 +189,7 @@ def _check_batch(table: object, what: str) -> None:
     if not isinstance(table, DataFrame):
         raise TopicError(f"{what}: this is a {type(table).__name__}; it must be Spark's DataFrame")
     if table.isStreaming:
-        raise TopicError(f"{what}: this is a stream; channels are found for a table as it stands")
+        raise TopicError(f"{what}: this is a stream; topics are clustered for a table as it is")
 
 
 def _check_no_nulls(table: pa.Table) -> None:
@@ -191,16 +209,16 @@ def _check_keys(names: pa.Array, what: str) -> None:
         raise TopicError(f"{what}: the topic is null in {names.null_count:,} rows")
     counts = pc.value_counts(names)
     twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
-    _refuse(twice, f"{what}: there are several rows of", "; each topic comes once")
+    _refuse(twice, f"{what}: there are several rows for {{}}; each topic comes once")
 
 
-def _refuse(names: pa.Array, problem: str, right: str) -> None:
-    """Raise if there are topics of which this is true."""
+def _refuse(names: pa.Array, problem: str) -> None:
+    """Raise if there are topics with this problem; `{}` in it stands for them."""
     if not len(names):
         return
     some = ", ".join(repr(name) for name in names.slice(0, SHOWN).to_pylist())
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    raise TopicError(f"{problem} topic {some}{more}{right}")
+    raise TopicError(problem.format(f"topic {some}{more}"))
 
 
 def _plain_array(column: pa.ChunkedArray) -> pa.Array:
@@ -215,31 +233,20 @@ def _sql(kind: DataType) -> str:
 
 
 def read_table(session: SparkSession, path: Path, format_: FileFormat) -> DataFrame:
-    """A file, or all files of a folder."""
+    """Read a file, or all files of a folder."""
     if format_ != "csv":
         return read_events(session, path, format_)
     reader = session.read.options(header="true", mode="FAILFAST")
     return reader.csv(literally(path))
 
 
-class Numbers(NamedTuple):
-    """The column that holds numbers, their type, and how a user would call it."""
-
-    column: str
-    type: str
-    words: str
-
-
-RATES = Numbers("rate", "double", "a number")
-CHANNELS = Numbers("channel", "bigint", "a whole number")
-
-
 def like_interests(
     table: DataFrame, what: str, interests: DataFrame, numbers: Numbers
 ) -> DataFrame:
-    """The table with topics as they are in the interests, and numbers where texts stand for them.
+    """The table with topics of the same type as in the interests, and texts cast to numbers.
 
-    what: the table, as errors call it.
+    what: what errors call the table.
+    numbers: the column that holds numbers.
     """
     made = table
     if "topic" in table.columns and "topic" in interests.columns:
@@ -250,7 +257,7 @@ def like_interests(
         made = made.withColumn("topic", F.col("topic").cast(kind))
     if numbers.column in table.columns and _is_text(table, numbers.column):
         _check_cast(table, what, numbers)
-        made = made.withColumn(numbers.column, F.col(numbers.column).cast(numbers.type))
+        made = made.withColumn(numbers.column, F.col(numbers.column).cast(numbers.sql))
     return made
 
 
@@ -259,10 +266,10 @@ def _is_text(table: DataFrame, column: str) -> bool:
 
 
 def _check_cast(table: DataFrame, what: str, numbers: Numbers) -> None:
-    """Raise if a text stands for no number: Spark would say so by many traces."""
-    column, type_, words = numbers
+    """Raise if a text is not a number: Spark would say so in a long trace."""
+    column, sql, words, _ = numbers
     text = F.col(column)
-    wrong = table.where(text.isNotNull() & text.try_cast(type_).isNull()).head()
+    wrong = table.where(text.isNotNull() & text.try_cast(sql).isNull()).head()
     if wrong is None:
         return
     named = "topic" in table.columns and column != "topic"

@@ -9,6 +9,7 @@ are spread over partitions.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,9 +35,11 @@ from caddis.topics.clustering import (
     vote_costs,
 )
 
+logger = logging.getLogger(__name__)
+
 
 class Counted(NamedTuple):
-    """A map of the wanted topics, and who receives what under it."""
+    """A map of the wanted topics, who receives what under it, and what it costs."""
 
     channels: Int32s
     tallies: Tallies
@@ -47,8 +50,8 @@ class Counted(NamedTuple):
 class Clusterer:
     """Finds maps of the same interests, for one number of channels or for several.
 
-    tries: for a first map, so many channels in a row are cut anew in vain before it is enough.
-    waves: the most that there are, however much the last one gained.
+    tries: how often in a row merging and splitting channels of a first map may fail.
+    waves: the most waves that are held, however much the last one gained.
     """
 
     packed: PackedInterests
@@ -64,7 +67,8 @@ class Clusterer:
         report: ClusteringReport,
         progress: Progress = silent,
     ) -> Int32s:
-        """By topic its channel: first of those that somebody wants, then of the others."""
+        """The channel of each topic: first of those that somebody wants, then of the others."""
+        logger.info("clustering %d topics into %d channels", len(self.packed.rates), k)
         rng = np.random.default_rng(self.seed)
         with report.phase("random"):
             self._price_at_random(k, rng, report)
@@ -76,6 +80,14 @@ class Clusterer:
             found = self._found(self._waves(began, rng, report, progress), kept, report)
         channels = self._with_unwanted(found)
         report.cost = self._price(channels, found.tallies)
+        logger.info(
+            "%d channels after %d waves: cost %g, %.1f%% saved, ended by %s",
+            k,
+            len(report.waves),
+            report.cost,
+            100 * report.saved,
+            report.ended,
+        )
         return channels
 
     def table(self, channels: Int32s) -> pa.Table:
@@ -89,7 +101,7 @@ class Clusterer:
         return self.packed.shares(channels[: self.packed.topics.wanted], carried)
 
     def _price_at_random(self, k: int, rng: np.random.Generator, report: ClusteringReport) -> None:
-        """What it costs to draw each topic's channel; on the way, all interests are counted."""
+        """Report what a random map costs; on the way, all interests are counted."""
         channels = rng.integers(k, size=len(self.packed.rates), dtype=np.int32)
         tallies = self.packed.count(channels[: self.packed.topics.wanted], k)
         report.topics, report.interests = len(channels), int(tallies.wants.sum())
@@ -99,7 +111,7 @@ class Clusterer:
     def _start(
         self, k: int, previous: PreviousMap | None, rng: np.random.Generator
     ) -> tuple[Int32s, Int32s | None]:
-        """A map to begin with, and the previous one with new topics in it, if there is one."""
+        """A map to begin with, and the previous one with new topics added, if there is one."""
         topics = self.packed.topics.wanted
         before = np.full(topics, NEW, np.int32)
         if previous is not None:
@@ -122,10 +134,11 @@ class Clusterer:
         return search(sample, k, rng, effort=effort).channels
 
     def _placed(self, previous: Int32s, k: int) -> Int32s:
-        """The map, with each new topic where it costs least among those that it knows."""
+        """The previous map, with each new topic where it costs least."""
         new = previous == NEW
         if not new.any():
             return previous
+        # New topics are put aside, into one channel more, so that they do not count for each other.
         aside = np.where(new, k, previous).astype(np.int32)
         tallies = self.packed.count(aside, k + 1)
         costs = vote_costs(tallies, aside, self.packed.wanted_rates)
@@ -134,7 +147,7 @@ class Clusterer:
     def _found(
         self, waves: Iterator[Counted], previous: Counted | None, report: ClusteringReport
     ) -> Counted:
-        """The best map that was voted on; or the previous one, if little was to be gained."""
+        """The best map that was voted on, or the previous one if little was to be gained."""
         found = min(waves, key=lambda counted: counted.cost)
         if previous is not None:
             gained = previous.cost - found.cost
@@ -152,7 +165,7 @@ class Clusterer:
         report: ClusteringReport,
         progress: Progress,
     ) -> Iterator[Counted]:
-        """The maps that are voted on, until no topic wants to move, or it is enough."""
+        """The maps that are voted on, until no topic wants to move or it is enough."""
         k = len(start.tallies.receivers)
         schedule = Schedule(start.channels, k, self.settings, rng)
         wave, counted, best = schedule.begin("concurrent"), start, start
@@ -165,11 +178,12 @@ class Clusterer:
             choices = self._choices(counted)
             moving = choices != counted.channels
             moves = len(wave.topics), int(moving[wave.topics].sum())
-            progress(self._told(report, counted, moves, began))
+            progress(self._add_wave(report, counted, moves, began))
             following = schedule.settle(choices[wave.topics], counted.cost)
             if following is None or (counted is best and not moving.any()):
                 report.ended = "little"
                 return
+            # The schedule gives up on concurrent waves: one topic a job would take too long here.
             if following.mode == "leader" or len(report.waves) >= self.waves:
                 report.ended = "limit"
                 return
@@ -187,31 +201,35 @@ class Clusterer:
         costs = vote_costs(counted.tallies, counted.channels, self.packed.wanted_rates)
         return outcomes(costs, counted.channels)
 
-    def _told(
+    def _add_wave(
         self, report: ClusteringReport, counted: Counted, moves: tuple[int, int], began: float
     ) -> WaveReport:
         cost = self._price(self._with_unwanted(counted), counted.tallies)
         if not report.waves:
             report.start_cost = cost
         number, seconds = len(report.waves) + 1, time.monotonic() - began
-        report.waves.append(WaveReport(number, *moves, cost, seconds))
-        return report.waves[-1]
+        wave = WaveReport(number, *moves, cost, seconds)
+        report.waves.append(wave)
+        logger.debug(
+            "wave %d: %d of %d topics move, cost %g", number, wave.moved, wave.voters, cost
+        )
+        return wave
 
     def _with_unwanted(self, counted: Counted) -> Int32s:
-        """The map of all topics: those that nobody wants are where fewest receive them."""
+        """The map of all topics: those that nobody wants go where fewest receive them."""
         others = len(self.packed.rates) - len(counted.channels)
         quietest = np.int32(counted.tallies.receivers.argmin())
         return np.concatenate([counted.channels, np.full(others, quietest, np.int32)])
 
     def _price(self, channels: Int32s, tallies: Tallies) -> float:
-        """The cost of a map of all topics, in the user's unit."""
+        """The cost of a map of all topics, in the unit of the user's rates."""
         carried = channel_rates(channels, self.packed.rates, len(tallies.receivers))
         wanted = tallies.wants @ self.packed.wanted_rates
         return float(int(tallies.receivers @ carried - wanted) * self.packed.unit)
 
 
 def each_alone(before: Int32s, k: int) -> Int32s:
-    """By topic a channel of its own: the one it had before, if it is the first that had it.
+    """A channel for each topic alone: the one it had, if it is the first that had it.
 
     >>> each_alone(np.array([3, NEW, 1, 3], np.int32), 5).tolist()
     [3, 0, 1, 2]
