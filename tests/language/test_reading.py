@@ -319,7 +319,7 @@ def test_other_mistakes_say_what_would_be_right(where, message):
 @pytest.mark.parametrize("sealed", ["sealed:AAAA", "sealed:9f+/x0==", "sealed:AS/and/OR/IN"])
 def test_a_sealed_subscription_among_plain_ones_is_told_where_it_belongs(sealed):
     error = error_of(sealed)
-    assert "match it with caddis sealed match, or with sealed=True" in error.problem
+    assert "match it with caddis sealed match or match_sealed" in error.problem
     assert error.span == (0, len("sealed:"))
 
 

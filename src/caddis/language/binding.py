@@ -1,7 +1,7 @@
-"""Literals meet their shape: clause templates become predicates.
+"""Puts literals back into their shape: clause templates become predicates.
 
 A `Binding` belongs to one part of a clause template and remembers what each combination of its
-literals came to, so that the work is done once per distinct predicate, not once per subscription.
+literals came to, so that the work is done once per distinct predicate and not per subscription.
 Parts that differ only in where their literals stand in the text share a Binding.
 """
 
@@ -33,7 +33,7 @@ from caddis.language.shapes import TEXT_KINDS, Texts
 from caddis.language.tree import TEXT_TESTS, Atom, Slot, Term, Test, Values
 
 NEVER, ALWAYS, INVALID = -1, -2, -3
-"""In place of a predicate's number: true of nothing; of everything; its literals are wrong."""
+"""What stands for a predicate that is never true, always true, or has a literal that is wrong."""
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class Binding(dict[Texts, int]):
 
 
 class _Bound:
-    """One combination of literals."""
+    """Binds one combination of literals to parts of a clause template."""
 
     def __init__(self, texts: Texts, timezone: str, concepts: Vocabulary | None) -> None:
         self.texts = texts
@@ -207,7 +207,7 @@ class _Bound:
         return self.checked(slot, lambda: literals.string(slot.kind, self.texts[slot.number]))
 
     def checked(self, operand: Slot | bool, make: Callable[[], T]) -> T:
-        """What `make` makes; its complaint about the literal gets the literal's place."""
+        """Call `make`; what it has to say against the literal gets the literal's place."""
         try:
             return make()
         except (LiteralProblem, TypeMismatch) as problem:
@@ -216,7 +216,7 @@ class _Bound:
 
 
 def _true_values(found: ValueSet, negated: bool) -> ValueSet:
-    """Of known values only: a comparison with null is neither true nor false."""
+    """The values of which a test is true; a comparison with null is neither true nor false."""
     return ~found & ALL_KNOWN if negated else found
 
 

@@ -45,7 +45,7 @@ class Column:
 
     @property
     def whole_type(self) -> pa.DataType:
-        """The type of the column itself: of an array, not that of its elements."""
+        """The type of the column itself, which for an array is not that of its elements."""
         return pa.list_(self.type) if self.repeated else self.type
 
     @property
@@ -161,6 +161,8 @@ def float_key(value: float) -> int:
     """
     if math.isnan(value):
         return (1 << 63) - 1
+    # Adding 0.0 makes 0.0 of -0.0. The bits of positive doubles are ordered as they are; those of
+    # negative ones are ordered backwards once the sign bit is off.
     bits = int(struct.unpack("<q", struct.pack("<d", value + 0.0))[0])
     return bits if bits >= 0 else -(bits & ((1 << 63) - 1))
 
@@ -240,7 +242,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, known: Iterable[tuple[str, str | None]]) -> Vocabulary:
-        """From pairs of a concept and the column that a model reads for it, or None for any."""
+        """Collect pairs of a concept and the column that a model reads for it; None for any."""
         columns: dict[str, frozenset[str | None]] = {}
         for concept, column in known:
             columns[concept] = columns.get(concept, frozenset()) | {column}
@@ -248,7 +250,7 @@ class Vocabulary:
 
     @property
     def pairs(self) -> list[tuple[str, str | None]]:
-        """What `of` takes, in order."""
+        """The pairs that `of` takes, sorted."""
         return [
             (concept, column)
             for concept, columns in sorted(self.columns.items())

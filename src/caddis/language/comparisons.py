@@ -37,7 +37,7 @@ class TypeMismatch(TypeError):
 
 
 def interval(operator: str, low: Cut, high: Cut) -> ValueSet:
-    """The values that compare so with a literal equal to all keys between two cuts."""
+    """The values of which a comparison is true, if the literal equals the keys between two cuts."""
     if operator in ("=", "<=>"):
         return ValueSet.interval(low, high)
     if operator in ("<", "<="):
@@ -56,7 +56,7 @@ def compare(type_: pa.DataType, operator: str, literal: Literal, timezone: str) 
 
 
 def equal_range(type_: pa.DataType, literal: Literal, timezone: str) -> tuple[Cut, Cut]:
-    """The cuts around the keys that equal the literal; the same cut twice if none can."""
+    """The cuts around the keys that equal the literal; the same cut twice if no key does."""
     if is_exact(type_):
         return _exact(type_, literal)
     if is_floating(type_):
@@ -106,6 +106,7 @@ def check_digits(type_: pa.DataType, items: Sequence[Literal], *, listed: bool =
 
 
 _WHOLE_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
+"""The digits that Spark gives to a whole number of so many bits when it becomes a DECIMAL."""
 
 
 def _digits(type_: pa.DataType) -> tuple[int, int]:
@@ -189,6 +190,7 @@ def _date(literal: Literal, timezone: str) -> tuple[Cut, Cut]:
     if not is_instant(literal.type):
         raise TypeMismatch(pa.date32(), literal)
     instant = int(literal.value)
+    # Zones are at most 18 hours from UTC, so the day lies within two of that of UTC.
     guess = instant // literals.MICROSECONDS_A_DAY
     low = max(guess - 2, literals.FIRST_DAY)
     high = min(guess + 3, literals.LAST_DAY + 1)

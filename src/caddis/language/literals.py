@@ -1,7 +1,8 @@
 """The text of a literal → its typed value, by Spark SQL's rules.
 
-`5` is INT, `5000000000` BIGINT, `5.0` DECIMAL(2,1), `5e0` DOUBLE; suffixes L S Y D F BD say it
-outright. Strings know Spark's escapes. A string meets a date or timestamp column as that type.
+`5` is INT, `5000000000` BIGINT, `5.0` DECIMAL(2,1), `5e0` DOUBLE; the suffixes L S Y D F BD name
+the type. Strings have Spark's escapes. A string that is compared with a date or a timestamp is read
+as one.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ def string(kind: str, text: str) -> str:
     quote, body = text[0], text[1:-1]
     if kind in (STRING, PREFIX):
         return body if body.isascii() else _whole_characters(body)
+    # Each escape leaves its four groups between two plain pieces, of which one group is set.
     pieces = _ESCAPE.split(body)
     for at in range(0, len(pieces), 5):
         pieces[at] = pieces[at].replace(quote * 2, quote)
@@ -150,6 +152,7 @@ _STAMP = re.compile(
 )
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::(\d{1,2}))?", re.ASCII)
 _BLANKS = "".join(map(chr, range(0x21)))
+"""What Spark trims from dates and timestamps: control characters as well as the blank."""
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 FIRST_DAY = (dt.date.min - _EPOCH.date()).days

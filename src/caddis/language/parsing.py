@@ -5,7 +5,7 @@ dictionary look-up per predicate and subscription. What comes out is a `ClauseTa
 objects, with every distinct predicate listed once.
 
 The names of known concepts are lifted like literals. A text that is then refused is read again
-with its names in place, so that what is said of it is said in its own words.
+with its names in place, so that the error message quotes the text as it was written.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def parse_all(
 ) -> ClauseTable:
     """The clauses of many WHERE texts, with the errors of those that cannot be used.
 
-    concepts: those that may be called; None: any.
+    timezone: the session's time zone, in which dates and times without one are read.
+    concepts: the concepts that may be called; None allows any.
     """
     check_timezone(timezone)
     parser = _Parser(schema, timezone, concepts)
@@ -110,7 +111,7 @@ class _Group:
 def _given(
     wheres: Iterable[str | None], errors: dict[int, SubscriptionError]
 ) -> Iterator[tuple[int, str]]:
-    """The texts that say something, with their rows."""
+    """The texts that are neither null nor empty, with their rows; the others are errors."""
     for row, where in enumerate(wheres):
         if where is None or not where.strip():
             what = "null" if where is None else "empty"
@@ -209,7 +210,7 @@ class _Parser:
             self._refuse(group.rows[at], shape, error)
 
     def _refuse(self, row: int, shape: Shape, error: SubscriptionError) -> None:
-        """For good, unless names were lifted: then the text is to be read again."""
+        """Refuse a text for good; if names of concepts were lifted, have it read again instead."""
         if CONCEPT in shape.kinds:
             self.unsettled[row] = error.where
         else:
@@ -235,7 +236,7 @@ class _Parser:
 def _only_used(
     predicates: list[Predicate | Concept], members: Int32s
 ) -> tuple[list[Predicate | Concept], Int32s]:
-    """Without the predicates that only stood in clauses that came to nothing."""
+    """Drop the predicates that only stood in clauses that came to nothing."""
     used = np.zeros(len(predicates), bool)
     used[members] = True
     if used.all():

@@ -67,10 +67,11 @@ def _text(parts: list[object]) -> str:
 
 
 def _like_regex(parts: list[object]) -> str:
-    """Every stretch between two `%` is taken where it first occurs, without a second thought.
+    """A regular expression that takes each stretch between two `%` where it first occurs.
 
-    That is always right, since what follows may begin anywhere behind it, and it keeps the
-    search linear: with plain `.*` it would be exponential in the number of `%`.
+    That is always right, since what follows may begin anywhere behind it. The atomic groups forbid
+    a second attempt, which keeps the search linear: with plain `.*` it would be exponential in the
+    number of `%`.
     """
     stretches = [""]
     for part in parts:

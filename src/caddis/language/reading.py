@@ -1,7 +1,7 @@
-"""A WHERE clause's shape → its tree. sqlglot parses; this says what of it Caddis understands.
+"""Reads a WHERE clause's shape into its tree: sqlglot parses, and this decides what is supported.
 
-Everything that is refused is refused here with its place in the text, so that later steps meet
-only what they can do. The one thing left to them is what depends on a literal's value.
+Whatever is refused is refused here, with its place in the text, so that later steps meet only what
+they can do. All that is left to them is what depends on a literal's value.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _CASTS = {
 def read(shape: Shape, columns: Columns, concepts: Vocabulary | None = None) -> tree.Node:
     """The tree of a shape, with its columns found and their types checked.
 
-    concepts: those that may be called; None: any.
+    concepts: the concepts that may be called; None allows any.
     """
     template = shape.template()
     refuse_by_sight(shape, template)
@@ -93,7 +93,7 @@ def _parsed(template: str) -> exp.Expr:
 
 @lru_cache(maxsize=100_000)
 def is_plain_name(name: str) -> bool:
-    """Whether calls of the name are read like those of any other: it is no word of SQL's own."""
+    """Whether sqlglot reads calls of the name like those of any other, not as SQL's own."""
     return name.isidentifier() and _calls_of(name) == _calls_of(CONCEPT_STAND_IN)
 
 
@@ -107,7 +107,7 @@ def _calls_of(name: str) -> list[type[exp.Expr]]:
 
 
 class _Reader:
-    """Turns sqlglot's nodes into ours; keeps track of which literal is which."""
+    """Turns sqlglot's nodes into ours, and keeps track of which literal is which."""
 
     def __init__(self, shape: Shape, columns: Columns, concepts: Vocabulary | None) -> None:
         self.shape = shape

@@ -1,7 +1,7 @@
-"""What is wrong with a shape's text, as far as it can be told without its tree.
+"""What is wrong with a shape's text, as far as that shows without its tree.
 
-sqlglot reads many dialects and lets pass some things that Spark does not; they are caught here by
-sight. Its own complaints are put into words for the person who wrote the clause.
+sqlglot reads many dialects and accepts some things that Spark refuses; regular expressions catch
+them here. Its own complaints are put into words for the person who wrote the clause.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ class ShapeProblem(ValueError):
 
 
 PREAMBLE = "SELECT 1 WHERE "
+"""What stands before a condition to make it a query; places count from behind it."""
 SEALED = "sealed:"
 _STRAY = re.compile(r",\s*(?=[,)]|$)|(?<=\()\s*,|;")
 _QUOTED_NAME = re.compile(r"`[^`]*`")
@@ -39,10 +40,10 @@ _BEFORE_NOT_NULL = frozenset(("is", "and", "or", "not"))
 
 
 def refuse_by_sight(shape: Shape, template: str) -> None:
-    """What sqlglot lets pass though Spark does not, or what it misreads."""
+    """Refuse what sqlglot accepts though Spark does not, and what it misreads."""
     if template.startswith(SEALED):
         raise ShapeProblem(
-            "this subscription is sealed; match it with caddis sealed match, or with sealed=True",
+            "this subscription is sealed; match it with caddis sealed match or match_sealed",
             (0, len(SEALED)),
         )
     plain = _QUOTED_NAME.sub(lambda name: "`" * len(name[0]), template)
@@ -79,17 +80,17 @@ def unclosed(template: str) -> ShapeProblem:
 
 
 def syntax_problem(error: ParseError, template: str) -> ShapeProblem:
-    """sqlglot's complaint in a user's words, with its place."""
+    """What sqlglot complains about, in a user's words and with its place."""
     detail = error.errors[0] if error.errors else {}
     highlight = detail.get("highlight") or ""
     end = len(detail.get("start_context") or "") + len(highlight) - len(PREAMBLE)
     if not highlight or end < 0:
         return ShapeProblem("syntax error: Spark SQL could not read this as a condition")
-    said = str(detail.get("description"))
+    complaint = str(detail.get("description"))
     problem = f"unexpected {highlight!r}"
-    if "missing for" in said:
+    if "missing for" in complaint:
         problem = f"something is missing after {highlight!r}"
-    elif said.startswith("Expecting"):
-        problem = f"expected {said.removeprefix('Expecting').strip()}"
+    elif complaint.startswith("Expecting"):
+        problem = f"expected {complaint.removeprefix('Expecting').strip()}"
     start = min(max(0, end - len(highlight)), len(template))
     return ShapeProblem(f"syntax error: {problem}", (start, max(end, start + 1)))

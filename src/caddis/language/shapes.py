@@ -15,6 +15,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+# A literal is found by its first character; the rest follows by looking back at that one. So the
+# alternatives need not repeat it, and one `split` takes all literals out of a text.
 _REST_OF_STRING = r"""(?<=')[^'\\]*(?:(?:\\.|'')[^'\\]*)*'|(?<=")[^"\\]*(?:(?:\\.|"")[^"\\]*)*\""""
 _REST_OF_NUMBER = r"(?<![\w.`][0-9.])(?<=[0-9.])[\w.]*(?:(?<=[eE])[+-]\w+)?"
 _LITERAL_PATTERN = rf"(['\"0-9.](?:{_REST_OF_STRING}|{_REST_OF_NUMBER}))"
@@ -24,13 +26,14 @@ _LITERAL_OR_SKIPPED = re.compile(
     rf"""((?<!\w)[rR](?:'[^']*'|"[^"]*"))|{_LITERAL_PATTERN}|{_SKIPPED}""", re.DOTALL
 )
 _CALLED_OR_SKIPPED = re.compile(rf"{_SKIPPED}|(?<![\w.])([^\W\d]\w*)(?=[ \t\r\n]*\()", re.DOTALL)
+# Few texts have a quoted name, a comment or a raw string; only those take the slower way.
 _MARKS_TO_SKIP = ("`", "--", "/*", "r'", 'r"', "R'", 'R"')
 _WILDCARD = re.compile(r"[%_\\]|''|\"\"").search
 _SUFFIX_KINDS = {"l": "L", "s": "S", "y": "Y", "d": "D", "f": "F"}
 
 Texts = tuple[str, ...]
 IsConcept = Callable[[str], bool]
-"""Whether a name that is called is lifted; true of identifiers only."""
+"""Says whether a name that is called is a concept's and thus lifted; only identifiers may be."""
 
 STRING, PREFIX, PATTERN, RAW = "s", "p", "w", "r"
 """Kinds of string literals: no wildcard; one `%`, at the end; any other; r'...'."""
@@ -40,7 +43,9 @@ INTEGER, DECIMAL, EXPONENT = "i", "d", "e"
 CONCEPT = "c"
 """The kind of a concept's name."""
 CONCEPT_STAND_IN = "some_concept"
-"""A slot is known by its place, so that a column or a concept of this name is none."""
+"""What stands in a template for a concept's name. A slot is recognised by its place, so a column or
+a concept that really has this name is not mistaken for one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ class Shape:
 def lift(where: str, is_concept: IsConcept | None = None) -> tuple[Shape, Texts]:
     """The shape of a WHERE clause, and the texts of its literals.
 
-    is_concept: which of the names that it calls are lifted; None: none.
+    is_concept: which of the names that it calls are lifted; None lifts none.
 
     >>> shape, literals = lift("city = 'Galway' AND price < 200")
     >>> shape.template(), literals

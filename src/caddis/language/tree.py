@@ -104,6 +104,7 @@ Node = Atom | Constant | Not | And | Or
 
 
 MAX_CLAUSES = 512
+"""Nested ORs multiply: ten pairs are 1,024 clauses. Beyond this a subscription is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ ClauseTemplate = tuple[Values | Term, ...]
 """A conjunction: at most one `Values` a column, and the terms that are no sets of values."""
 
 Positive = Values | Term | bool | tuple[str, tuple["Positive", ...]]
-"""Without NOT: True and False are constants; NULL, which is never true, is False."""
+"""A tree without NOT. True and False are constants; NULL, which is never true, is False."""
 
 
 def normalise(root: Node) -> tuple[ClauseTemplate, ...]:

@@ -1,7 +1,11 @@
-"""Cheap predicates, very many at a time: `Matcher`.
+"""Cheap predicates, very many at a time: which links do the rows of a batch satisfy?
 
-`packing` turns clauses into intervals of codes, `building` into an access index, `encoding` turns
-a batch into codes, and `kernels` brings the two together.
+    clauses ──index──▶ access index ┐
+                                    ├──kernels──▶ (row, link)
+    event batch ──index──▶ codes ───┘
+
+`Matcher` is the whole of it; `links` is what every matcher takes and gives, and `explain` says how
+a table of subscriptions is indexed.
 """
 
 from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain

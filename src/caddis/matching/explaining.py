@@ -1,4 +1,8 @@
-"""How subscriptions are indexed, in words: what `caddis explain` shows."""
+"""How subscriptions are indexed, in words: what `caddis explain` shows.
+
+Tokens and codes are turned back into values, and clauses that every event has to be tried on are
+listed with the reason, so that a user sees what slows a match down.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +44,14 @@ EQUALITY, RANGE, ELEMENT, PATTERN, EVERYTHING = (
 
 @dataclass(frozen=True, slots=True)
 class AccessUse:
-    """How many clauses are found in one way, under how many tokens, and the fullest of those."""
+    """How many clauses are found in one way."""
 
     kind: str
     clauses: int
     tokens: int
+    """How many tokens they stand under."""
     most_shared: int
+    """How many stand under the fullest of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +80,13 @@ class Explanation:
     clauses: int
     access: tuple[AccessUse, ...]
     shared: tuple[SharedToken, ...]
+    """The tokens that most clauses stand under, the fullest first."""
     scanned: tuple[Scanned, ...]
     scanned_count: int
+    """How many there are, of which `scanned` lists some."""
     invalid: tuple[SubscriptionError, ...]
     nbytes: int
+    """Bytes of the compiled matcher."""
 
 
 def explain(
@@ -88,7 +97,10 @@ def explain(
     limit: int = 10,
     concepts: Vocabulary = NO_CONCEPTS,
 ) -> Explanation:
-    """Compile a table of subscriptions and say how; lists are cut at `limit`."""
+    """Compile a table of subscriptions and say how they are indexed.
+
+    limit: how many tokens and scanned subscriptions are listed at most.
+    """
     ids = subscription_ids_of(subscriptions)
     wheres = subscriptions["where"].to_pylist()
     clauses = parse_all(wheres, schema, timezone=timezone, concepts=concepts)
@@ -114,7 +126,7 @@ def explain(
 
 
 def _first_clauses(packed: PackedClauses, needed: Needs | None, clauses: Int32s) -> dict[int, int]:
-    """By link: the last of these clauses that leads to it."""
+    """Each link that these clauses lead to, with the last clause that does."""
     if needed is None:
         return {int(packed.owner[clause]): int(clause) for clause in clauses}
     starts, links = needed.link_starts, needed.links
@@ -126,7 +138,7 @@ def _first_clauses(packed: PackedClauses, needed: Needs | None, clauses: Int32s)
 
 
 def _kinds(packed: PackedClauses, postings: Postings) -> npt.NDArray[np.str_]:
-    """By posting: how it is found."""
+    """How each posting is found."""
     access = postings.access[postings.rows[:, 0]]
     kinds = np.full(len(access), RANGE, dtype="<U16")
     kinds[postings.rows[:, 1] == postings.rows[:, 2]] = EQUALITY
@@ -139,12 +151,13 @@ def _kinds(packed: PackedClauses, postings: Postings) -> npt.NDArray[np.str_]:
 
 
 def _tokens(packed: PackedClauses, postings: Postings) -> Int64s:
-    """By posting: column, level and token in one number; of patterns, the predicate."""
+    """Each posting's column, level and token in one number; the predicate if it is a pattern."""
     rows = postings.rows.astype(np.int64)
     access = postings.access[rows[:, 0]]
     column = np.full(len(rows), -1, np.int64)
     has_token = access != EVERY_EVENT
     column[has_token] = packed.predicates.table[access[has_token], COLUMN]
+    # A token has fewer than 2^34 values and a level fewer than 2^6, so the three do not overlap.
     tokens: Int64s = ((column + 1) << 40) + ((rows[:, 3] + 1) << 34) + rows[:, 4] + 1
     return tokens
 
@@ -188,7 +201,7 @@ def _token_in_words(packed: PackedClauses, postings: Postings, posting: int) -> 
 
 
 def _codes_in_words(packed: PackedClauses, column: int, low: int, level: int) -> str:
-    """The 2^level codes from `low` on, as far as there are as many."""
+    """The 2^level codes from `low` on, or as many as there are."""
     last = _last_code(packed, column)
     high = min(low + (1 << level) - 1, last)
     if low <= 1 and high == last:
@@ -215,7 +228,7 @@ def _last_code(packed: PackedClauses, column: int) -> int:
 
 
 def _code_in_words(packed: PackedClauses, column: int, code: int) -> str:
-    """The value of a code, or of the nearest boundary inside."""
+    """The value of a code, or the nearest boundary if it lies between two."""
     if code == 0:
         return "NULL"
     keys = packed.boundaries[column].keys

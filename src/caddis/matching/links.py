@@ -25,14 +25,14 @@ OnInvalid = Literal["raise", "report"]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a match did: how much was looked at for how many matches."""
+    """How much a match looked at, for how many matches."""
 
     events: int
     matches: int
     candidates: int
     """(event, clause) pairs that shared an access token and were looked at."""
     searches: int
-    """Texts that a pattern was searched in."""
+    """How many texts a pattern was searched in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +61,15 @@ class LinkMatcher(Protocol):
 
     @property
     def subscription_ids(self) -> pa.Array:
-        """By link."""
+        """The id of each link's subscription."""
 
     @property
     def needs(self) -> Needs | None:
-        """What its clauses need of models; None if nothing."""
+        """What its clauses need of models; None if they need nothing."""
 
     @property
     def invalid(self) -> tuple[SubscriptionError, ...]:
-        """What is wrong with subscriptions that were left out."""
+        """What is wrong with the subscriptions that were left out."""
 
     @property
     def columns(self) -> list[Column]:
@@ -85,7 +85,7 @@ class LinkMatcher(Protocol):
         """Which rows satisfy which links."""
 
     def candidates(self, batch: pa.RecordBatch) -> Candidates:
-        """Which rows satisfy which links as far as no model is needed."""
+        """Which rows satisfy which links, as far as that shows without a model."""
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write it to a folder from which its class can load it."""

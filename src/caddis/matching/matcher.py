@@ -93,9 +93,9 @@ class Matcher:
         """Compile a table of `subscription_id` and `where` for events of a schema.
 
         timezone: the session's time zone, in which dates and times without one are read.
-        sample: some events, by which the rarest token of each clause is chosen.
+        sample: some events, in which the rarest token of each clause is counted.
         on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
-        concepts: those that subscriptions may call, if there are models to answer them.
+        concepts: the concepts that subscriptions may call, if models are there to answer them.
         """
         ids = subscription_ids_of(subscriptions)
         wheres = subscriptions["where"].to_pylist()
@@ -145,7 +145,7 @@ class Matcher:
         return self.match_encoded(self.encode(batch))
 
     def candidates(self, batch: pa.RecordBatch) -> Candidates:
-        """Which rows satisfy which links as far as predicates can tell, and what models decide."""
+        """Which rows satisfy which clauses, as far as cheap predicates can tell."""
         found = self._found(self.encode(batch))
         return Candidates(found.rows, found.links, found.report)
 
@@ -230,7 +230,7 @@ class Matcher:
 
 @cache
 def warm_up() -> None:
-    """Compile the kernels, if this machine has not yet: some seconds once, then milliseconds.
+    """Compile the kernels if this machine has not done so: some seconds once, then milliseconds.
 
     Called before worker processes start, so that they find the compiled kernels on disk instead
     of each compiling their own.

@@ -1,4 +1,8 @@
-"""One batch on its way through the models: what is known of it, and what was counted."""
+"""One batch on its way through the models: what is known of it, and what was counted.
+
+A `BatchRun` joins the graphs of ordering with the models that answer. What is known beforehand,
+and what is null, is settled first; then models are asked in rounds until nothing is open.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.policies import RUN_EVERYTHING, Policy, concepts_of, decide
 
 Watch = Callable[[Reading, Int32s, Asked], None]
-"""Told of each time that a model is asked, and about which rows of the batch."""
+"""Is called each time a model was asked, with the rows of the batch that it was asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,8 @@ class EventProblem:
 class BatchRun:
     """The answers about one batch, as they come in.
 
-    known: by row and concept, what is known beforehand; UNASKED where nothing is.
+    known: what is known beforehand, a row for each event and a column for each concept; UNASKED
+        where nothing is.
     keys: what to call the rows in an error.
     """
 
@@ -67,12 +72,13 @@ class BatchRun:
         self.problems: list[EventProblem] = []
         self.tallies = [Tally() for _ in assignment.readings]
         self.last = list(self.tallies)
-        """Of what was decided last."""
+        """The tallies of the last call of `decide`."""
 
     def decide(self, rows: Int32s, clauses: Int32s, policy: Policy, plan: Plan) -> Bools:
         """Ask models until it is known which of these pairs of row and clause hold.
 
-        Pairs of which some other clause has made sure that nobody waits are not said to hold.
+        A pair whose links were all satisfied by other clauses is not decided, and does not count
+        as one that holds.
         """
         self.last = [Tally() for _ in self.tallies]
         row_of, events = np.unique(rows, return_inverse=True)
@@ -92,7 +98,7 @@ class BatchRun:
     def _apart(
         self, row_of: Int32s, events: Int32s, clauses: Int32s, policy: Policy, plan: Plan
     ) -> Bools:
-        """Every subscription of an event as if it were alone."""
+        """Decide every subscription of an event as if it were alone."""
         apart = unshared(self._demand, events, clauses)
         graphs = Graphs(apart.demand, plan, apart.events, apart.clauses, len(apart.event_of))
         self._rounds(graphs, row_of[apart.event_of], policy, plan)
@@ -120,7 +126,7 @@ class BatchRun:
         np.minimum.at(self.known, row_of, graphs.known)
 
     def _note_nulls(self, rows: Int32s) -> None:
-        """What is asked of a null is unknown, and no model need be asked."""
+        """Mark what is asked of a null as unknown: no model need be asked."""
         for place, values in enumerate(self._values):
             null = rows[~_is_valid(values, rows)]
             for concept in np.flatnonzero(self._assignment.answered_by == place):
@@ -128,7 +134,10 @@ class BatchRun:
                 self.known[unasked, concept] = UNKNOWN
 
     def _ask(self, model: int, rows: Int32s) -> Marks:
-        """What a reading's model says of rows; of a row that comes twice it is asked twice."""
+        """What a reading's model answers about rows.
+
+        It is asked twice about a row that comes twice, as rows do if nothing is shared.
+        """
         concepts = self._assignment.readings[model].model.concepts
         marks = np.empty((len(rows), len(concepts)), np.uint8)
         turn = _nth_time(rows)
@@ -160,7 +169,7 @@ class BatchRun:
 
 
 def _values(batch: pa.RecordBatch, reading: Reading) -> pa.Array | None:
-    """What a reading reads of each row, so that some rows can be taken."""
+    """What a reading reads of each row, in a layout from which rows can be taken."""
     values = values_of(batch, reading.column)
     return None if values is None else plain(values)
 
@@ -175,7 +184,7 @@ def _is_valid(values: pa.Array | None, rows: Int32s) -> Bools:
 
 
 def _nth_time(rows: Int32s) -> Int32s:
-    """By place: how often the row stood before it."""
+    """How often the row at each place has stood before it."""
     order = np.argsort(rows, kind="stable")
     first = np.flatnonzero(np.diff(rows[order], prepend=-1))
     nth = np.empty(len(rows), np.int32)

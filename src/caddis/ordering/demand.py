@@ -21,35 +21,38 @@ from caddis.language import Concept
 from caddis.matching import NOTHING, LinkMatcher, Needs
 
 GONE = -2
-"""In place of a clause's need: it leads to no link that is alive."""
+"""The need of a clause that leads to no link that is alive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Clauses → needs and links, numbered through all parts."""
+    """Clauses → needs and links, numbered through all parts; each matcher is a part."""
 
     concepts: tuple[Concept, ...]
     offsets: Int64s
-    """By part: its first clause."""
+    """The first clause of each part."""
     link_offsets: Int64s
-    """By part: its first link."""
+    """The first link of each part."""
     of_clause: Int32s
-    """By clause: its need, NOTHING or GONE."""
+    """The need of each clause, NOTHING or GONE."""
     starts: Int64s
     literals: Int32s
-    """By need: concept c is literal 2c, NOT c is 2c + 1."""
+    """Need n asks for `literals[starts[n]:starts[n + 1]]`: concept c is 2c, NOT c is 2c + 1."""
     link_starts: Int64s
     links: Int32s
-    """By clause."""
+    """Clause c leads to `links[link_starts[c]:link_starts[c + 1]]`."""
     pinned: Bools
-    """By clause: whether it alone leads to one of its links."""
+    """Whether a clause alone leads to one of its links."""
     share_starts: Int64s
     shares: Int32s
-    """By clause: the links that other clauses lead to as well."""
+    """The links of each clause that other clauses lead to as well."""
 
     @classmethod
     def of(cls, matchers: Sequence[LinkMatcher], alive: Sequence[Bools | None] = ()) -> Demand:
-        """The demand of matchers, of each as far as its links are alive."""
+        """The demand of matchers, as far as their links are alive.
+
+        alive: a mask of each matcher's links, or None for all.
+        """
         numbers: dict[Concept, int] = {}
         needs: dict[tuple[int, ...], int] = {}
         of_clause, clauses, links = [], [], []
@@ -84,9 +87,12 @@ class Demand:
         offsets: Sequence[int],
         link_offsets: Sequence[int],
     ) -> Demand:
-        """From each need's literals, each clause's need, and pairs of clause and link.
+        """Put a demand together.
 
-        The pairs are sorted by clause.
+        needs: the literals of each need.
+        of_clause: the need of each clause.
+        clause, link: pairs of which the clause leads to the link, sorted by clause.
+        offsets, link_offsets: the first clause and the first link of each part, and the end.
         """
         count, total = np.bincount(clause, minlength=len(of_clause)), link_offsets[-1]
         several = np.bincount(link, minlength=total)[link] > 1
@@ -109,7 +115,7 @@ class Demand:
     def led_to(self, targets: Int32s, count: int) -> Demand:
         """The same clauses, where links that lead to the same target are one.
 
-        targets: by link, below `count`.
+        targets: where each link leads, a number below `count`.
         """
         literals, counts = self.literals.tolist(), np.diff(self.link_starts)
         return Demand.from_edges(
@@ -128,21 +134,21 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Unshared:
-    """Candidate pairs, apart by link."""
+    """Candidate pairs, taken apart by link."""
 
     demand: Demand
-    """In which a clause leads to one link."""
+    """A demand in which each clause leads to one link."""
     events: Int32s
-    """By pair, ascending: an event for each link of an event."""
+    """The event of each pair, ascending; there is one for each link of a real event."""
     clauses: Int32s
     event_of: Int32s
-    """By such an event: the event that it comes from."""
+    """The real event that each of these comes from."""
     pair_of: Int64s
-    """By pair: the pair that it comes from."""
+    """The candidate pair that each pair comes from."""
 
 
 def unshared(demand: Demand, events: Int32s, clauses: Int32s) -> Unshared:
-    """Take candidate pairs, sorted by event, apart."""
+    """Take candidate pairs apart by link; they are sorted by event."""
     counts = np.diff(demand.link_starts)
     of_clause = np.repeat(demand.of_clause, counts)
     edges = np.arange(len(demand.links))
@@ -173,7 +179,7 @@ def unshared(demand: Demand, events: Int32s, clauses: Int32s) -> Unshared:
 def _numbered(
     part: Needs, live: Int64s, numbers: dict[Concept, int], needs: dict[tuple[int, ...], int]
 ) -> Int32s:
-    """By clause of a part: its need among all; what only dead clauses ask for is not counted."""
+    """The need, among all, of each clause of a part; dead clauses ask for nothing new."""
     of_need = np.full(len(part) + 1, NOTHING, np.int32)
     literals, starts = part.literals.tolist(), part.starts.tolist()
     for need in np.unique(part.of_clause[live]).tolist():
@@ -191,7 +197,7 @@ def _numbered(
 
 
 def _without_needs(matcher: LinkMatcher) -> Needs:
-    """A matcher whose clauses are its links, and ask for nothing."""
+    """The needs of a matcher whose clauses are its links and ask for nothing."""
     links = np.arange(len(matcher) + 1, dtype=np.int32)
     none = np.zeros(0, np.int32)
     nothing = np.full(len(matcher), NOTHING, np.int32)

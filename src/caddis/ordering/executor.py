@@ -45,12 +45,13 @@ from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.policies import POLICIES, Policy, concepts_of, decide
 
 FIRST_SLICE, LARGEST_SLICE = 32, 256
-"""Events that are decided together: so many at first, and twice as many each time. The pictures of
-a slice stay decoded while one model after the other looks at them."""
+"""How many events are decided together at first, and at most; each slice is twice the one before.
+The pictures of a slice stay decoded while one model after the other looks at them.
+"""
 MATERIAL = 0.02
 """The share of the expected cost that a new plan must save."""
 COST_MOVED, CHANCE_MOVED = 1.1, 0.03
-"""How far beliefs move before a new plan is considered: a factor, and a difference."""
+"""How far a cost (a factor) or a chance (a difference) moves before a new plan is considered."""
 TRIED_ON = 64
 """Events that plans are compared on."""
 
@@ -63,9 +64,9 @@ class Outcome:
     links: Int32s
     """Pairs, each once, rows ascending; links are numbered through all matchers."""
     known: Marks
-    """By row and concept of the executor: what was learnt, or was known before."""
+    """What was learnt or known before, a row for each event and a column for each concept."""
     tallies: tuple[Tally, ...]
-    """By reading of the executor."""
+    """What was counted of each reading of the executor."""
     problems: tuple[EventProblem, ...]
 
 
@@ -74,9 +75,9 @@ class Executor:
 
     matchers: one for each part of the subscriptions; link i of a part is number i from that part's
         offset on.
-    alive: by part, which of its links are to be matched; None for all.
-    leads_to: by link, what it leads to, if those that lead to the same are satisfied together; the
-        outcome's links are these then.
+    alive: which links of each part are to be matched; None for all.
+    leads_to: the target of each link, if links of the same target are satisfied together, as those
+        behind one neighbouring broker are; the outcome's links are targets then.
     statistics: what is believed of the models; it learns from every batch.
     policy: the name of one of POLICIES; None for the default.
 
@@ -141,8 +142,10 @@ class Executor:
     ) -> Outcome:
         """Which rows satisfy which links.
 
-        known: by row and concept, what is known already; UNASKED where nothing is.
+        known: what is known already, a row for each event and a column for each concept; UNASKED
+            where nothing is.
         keys: what to call the rows in an error.
+        watch: is called each time a model was asked.
         """
         run = BatchRun(
             batch, self.demand, self.assignment, self._asker, known=known, keys=keys, watch=watch
@@ -195,13 +198,13 @@ class Executor:
 
 
 def _declared_cost(reading: Reading) -> float:
-    """Who answers must not hang on what was measured."""
+    """What a model costs as declared: who answers must not depend on what was measured."""
     return reading.model.cost
 
 
 @cache
 def warm_up() -> None:
-    """Compile the kernels, if this machine has not yet: a minute once, then milliseconds."""
+    """Compile the kernels if this machine has not done so: a minute once, then milliseconds."""
 
     @concept(answers=["one", "two"])
     def both(_: str) -> list[bool]:
@@ -222,7 +225,7 @@ def warm_up() -> None:
 
 
 class Planner:
-    """Keeps the plan of a demand up to what statistics say."""
+    """Keeps the plan of a demand up to date with what statistics say."""
 
     def __init__(
         self, demand: Demand, assignment: Assignment, policy: Policy, statistics: Statistics
@@ -264,8 +267,9 @@ class Planner:
     def _cost(
         self, plan: Plan, beliefs: tuple[Floats, Floats], events: Int32s, clauses: Int32s
     ) -> float:
-        """What a plan would pay for events, if the world is as believed; the draws are the same
-        for every plan.
+        """What a plan would pay for events, if the world is as believed.
+
+        The draws are the same for every plan, so that plans differ by their choices alone.
         """
         costs, selectivity = beliefs
         count = int(events[-1]) + 1

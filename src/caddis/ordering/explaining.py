@@ -1,7 +1,7 @@
 """How events are decided: which models ran, in which order, and which of their answers mattered.
 
 An answer matters if, when it was given, some clause that was still open asked for it. This follows
-the rules of `residual_kernels` in plain Python: it is for a handful of events that a person looks
+the rules of `kernels.residual` in plain Python: it is for a handful of events that a person looks
 at, not for a stream.
 """
 
@@ -26,10 +26,10 @@ _WORDS: dict[int, Word] = {YES: "yes", NO: "no", UNKNOWN: "unknown"}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said of a concept."""
+    """What a model answered about a concept."""
 
     concept: str
-    said: Word
+    answer: Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Step:
     """A model that was asked about an event, and its answers that mattered."""
 
     model: str
-    """As in `efficientnet_lite0(photo)`."""
+    """Its name and column, as in `efficientnet_lite0(photo)`."""
     answers: tuple[Answer, ...]
     problem: str | None = None
     """Why there are no answers, if there are none."""
@@ -50,7 +50,7 @@ class EventExplained:
     event: object
     steps: tuple[Step, ...]
     named: int
-    """Models that its candidate clauses name: running everything would have run them."""
+    """How many models its candidate clauses name: running everything would have run them."""
     matches: int
 
 
@@ -71,7 +71,7 @@ class ConceptExplained:
     """A concept that subscriptions call: how often it was true, among known answers."""
 
     concept: str
-    """As in `dog(photo)`."""
+    """The call, as in `dog(photo)`."""
     model: str
     true: int
     known: int
@@ -83,15 +83,15 @@ class ModelExplanation:
 
     events: tuple[EventExplained, ...]
     models: tuple[ModelExplained, ...]
-    """By reading of the executor."""
+    """In the order of the executor's readings."""
     concepts: tuple[ConceptExplained, ...]
-    """By concept of the executor."""
+    """In the order of the executor's concepts."""
     passed_over: tuple[PassedOver, ...]
     outcome: Outcome
 
 
 def explain_models(executor: Executor, batch: pa.RecordBatch, keys: pa.Array) -> ModelExplanation:
-    """Match a batch, and tell how.
+    """Match a batch, and say how each event was decided.
 
     keys: what to call its rows.
     """
@@ -132,7 +132,7 @@ class CandidateClause:
 def candidate_clauses(
     executor: Executor, batch: pa.RecordBatch
 ) -> dict[int, list[CandidateClause]]:
-    """By row: the clauses whose predicates it satisfies."""
+    """Each row with the clauses whose predicates it satisfies."""
     found: dict[int, list[CandidateClause]] = {}
     rows, clauses = executor.candidates(batch)
     for row, clause in zip(rows.tolist(), clauses.tolist(), strict=True):
@@ -143,9 +143,9 @@ def candidate_clauses(
 def reasons(
     executor: Executor, batch: pa.RecordBatch, known: Marks
 ) -> dict[tuple[int, int], tuple[Answer, ...]]:
-    """By row and link that match: the answers that made it so; of several, the fewest.
+    """Each row and link that match, with the answers that made it so; of several, the fewest.
 
-    known: by row and concept, as an outcome has it.
+    known: what is known of each row and concept, as an outcome has it.
     """
     found: dict[tuple[int, int], tuple[Answer, ...]] = {}
     for row, clauses in candidate_clauses(executor, batch).items():
@@ -161,9 +161,7 @@ def reasons(
 
 @dataclass(frozen=True, slots=True)
 class _AskedRow:
-    """A reading that was asked about a row: its answers to all its concepts, or why there are
-    none.
-    """
+    """A reading that was asked about a row: its answers to all its concepts, or why it has none."""
 
     row: int
     reading: int
@@ -181,11 +179,11 @@ class _Residual:
 
     @property
     def concepts(self) -> set[int]:
-        """Those that an open clause asks for."""
+        """The concepts that an open clause asks for."""
         return {literal >> 1 for clause in self._open for literal in clause.literals}
 
     def settle(self, marks: Mapping[int, int]) -> None:
-        """Take answers in."""
+        """Draw the conclusions of some answers."""
         thinned = list(_thinned(self._open, marks))
         for clause in thinned:
             if not clause.literals:
@@ -198,9 +196,9 @@ def _thinned(
 ) -> Iterator[CandidateClause]:
     """The clauses that are not refuted, each without what is known to be true."""
     for clause in clauses:
-        told = {literal for literal in clause.literals if literal >> 1 in marks}
-        if all(_holds(literal, marks) for literal in told):
-            yield CandidateClause(clause.literals - told, clause.links)
+        answered = {literal for literal in clause.literals if literal >> 1 in marks}
+        if all(_holds(literal, marks) for literal in answered):
+            yield CandidateClause(clause.literals - answered, clause.links)
 
 
 class _Retelling:
@@ -222,14 +220,14 @@ class _Retelling:
         assignment = self._executor.assignment
         concepts = np.flatnonzero(assignment.answered_by == asked.reading)
         marks = asked.marks[assignment.answer_at[concepts]]
-        told = dict(zip(concepts.tolist(), marks.tolist(), strict=True))
-        mattered = {concept: told[concept] for concept in told if concept in residual.concepts}
-        residual.settle(told)
+        given = dict(zip(concepts.tolist(), marks.tolist(), strict=True))
+        mattered = {concept: given[concept] for concept in given if concept in residual.concepts}
+        residual.settle(given)
         answers = () if asked.problem else _answers(self._executor.concepts, mattered)
         return Step(self._executor.readings[asked.reading].name, answers, asked.problem)
 
     def _unasked(self, row: int, asked: set[int]) -> dict[int, int]:
-        """What is unknown of a row without asking: its column is null."""
+        """The concepts that are unknown without asking, since their column is null."""
         others = ~np.isin(self._executor.assignment.answered_by, list(asked))
         unknown = np.flatnonzero((self._outcome.known[row] == UNKNOWN) & others)
         return dict.fromkeys(unknown.tolist(), UNKNOWN)

@@ -37,7 +37,7 @@ from caddis.ordering.kernels import (
 
 
 def empty_memo() -> MemoArrays:
-    """Room for choices."""
+    """A memory without choices."""
     return MemoArrays(np.zeros(MEMO, np.int64), np.zeros(MEMO, np.int32), np.zeros(1, np.int64))
 
 
@@ -47,12 +47,17 @@ class Plan:
 
     arrays: PlanArrays
     literals: Int32s
-    """By need of the demand: its literals, cheapest to refute first."""
+    """The literals of each need of the demand, cheapest to refute first."""
     memo: MemoArrays = field(default_factory=empty_memo)
 
     @classmethod
     def of(cls, demand: Demand, costs: Floats, selectivity: Floats, answered_by: Int32s) -> Plan:
-        """From what each model costs, how often each concept is true, and which model tells."""
+        """Make a plan.
+
+        costs: what each model costs.
+        selectivity: how often each concept is true.
+        answered_by: the model that answers each concept.
+        """
         chances = np.stack([selectivity, 1 - selectivity], axis=1).ravel()
         arrays = PlanArrays(
             costs.astype(np.float64), chances.astype(np.float64), answered_by.astype(np.int32)
@@ -66,9 +71,10 @@ class Plan:
 
 
 def _refutation_rank(plan: PlanArrays) -> Floats:
-    """By literal: what it costs to refute a clause by it; a certain one comes last.
+    """What it costs to refute a clause by each literal; one that is certain comes last.
 
-    Literals of one model cost alike, so ties are broken by number: equal needs look equal.
+    Literals of one model may cost the same; `ordered_members` leaves these in the order of their
+    numbers, so that equal needs look equal.
     """
     costs = np.repeat(plan.costs[plan.answered_by], 2)
     rank: Floats = costs / np.maximum(1 - plan.chances, 1e-12)
@@ -122,11 +128,11 @@ class Graphs:
 
     @property
     def known(self) -> Marks:
-        """By event and concept: what is known."""
+        """What is known, a row for each event and a column for each concept."""
         return self.arrays.known
 
     def tell(self, events: Int32s, concepts: Int32s, answers: Marks) -> None:
-        """Note answers, a row an event and a column a concept; `settle` draws the conclusions."""
+        """Note answers, a row for each event; `settle` draws the conclusions."""
         tell(events, concepts, answers, self.arrays)
 
     def settle(self) -> None:
@@ -134,7 +140,7 @@ class Graphs:
         self.open = settle_events(self.open, self.arrays, False)
 
     def satisfied(self) -> Bools:
-        """By candidate pair: whether its clause is known to hold."""
+        """Whether the clause of each candidate pair is known to hold."""
         # Behind the clauses' verdicts stand those of IGNORED and of DECIDED: -2 and -1.
         verdicts = np.append(self.arrays.clauses.verdicts, [OPEN, SATISFIED])
         holds: Bools = verdicts[self._open_of] == SATISFIED

@@ -56,7 +56,7 @@ class Policy(Protocol):
         """Whether one answer serves all subscriptions of an event."""
 
     def next_models(self, graphs: Graphs, plan: Plan) -> Bools:
-        """By event and model: whether it runs next.
+        """Whether each model (column) runs next for each event (row).
 
         Every open event gets at least one model, and only such as an open clause of it needs.
         """
@@ -92,11 +92,11 @@ POLICIES = Registry("policy", _POLICIES, default="foresight", error=ModelError)
 
 
 Answering = Callable[[int, Int32s], Marks]
-"""From a model and the events that want it to the marks of its concepts, a row an event."""
+"""Gives the marks of a model's concepts, a row for each of the events that run it."""
 
 
 def concepts_of(plan: Plan) -> tuple[Int32s, ...]:
-    """By model: the concepts that it answers here, in the order of the columns of its marks."""
+    """The concepts that each model answers here, in the order of the columns of its marks."""
     answered_by = plan.arrays.answered_by
     return tuple(
         np.flatnonzero(answered_by == model).astype(np.int32) for model in range(plan.models)
@@ -104,7 +104,13 @@ def concepts_of(plan: Plan) -> tuple[Int32s, ...]:
 
 
 def decide(graphs: Graphs, plan: Plan, policy: Policy, answer: Answering) -> int:
-    """Run models until nothing is open; how many rounds that took."""
+    """Run models until nothing is open, and give how many rounds that took.
+
+    In a round each event picks its next models, events are grouped by model, each model answers its
+    group at once, and the answers settle the graphs.
+
+    answer: who answers: a model, a table of answers, or a generator that draws them.
+    """
     concepts = concepts_of(plan)
     rounds = 0
     while len(graphs.open):

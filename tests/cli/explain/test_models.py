@@ -74,7 +74,7 @@ def test_a_machine_is_told_the_same(caddis, square):
     assert found["sample"][1]["steps"] == [
         {
             "model": "marks(title)",
-            "answers": [{"concept": "shouts", "said": "no"}, {"concept": "asks", "said": "yes"}],
+            "answers": [{"concept": "shouts", "answer": "no"}, {"concept": "asks", "answer": "yes"}],
             "problem": None,
         }
     ]

@@ -116,7 +116,7 @@ def _frame(event: Mapping[str, Any], answers: tuple[Answer, ...]) -> Frame:
     return Frame(
         thumbnail(event["photo"]),
         caption,
-        tuple((answer.concept, answer.said) for answer in answers),
+        tuple((answer.concept, answer.answer) for answer in answers),
     )
 
 

@@ -131,18 +131,18 @@ def _step_in_words(step: Step) -> str:
     """Such as 'efficientnet_lite0(photo): dog yes, beach no'."""
     if step.problem:
         return f"{step.model}: unknown, {step.problem}"
-    answers = sorted(step.answers, key=lambda answer: ("yes", "unknown", "no").index(answer.said))
+    answers = sorted(step.answers, key=lambda answer: ("yes", "unknown", "no").index(answer.answer))
     shown = answers if len(answers) <= SHOWN_ANSWERS else answers[: SHOWN_ANSWERS - 1]
     return f"{step.model}: {', '.join([*map(_in_words, shown), *_others(answers[len(shown) :])])}"
 
 
 def _in_words(answer: Answer) -> str:
-    return f"{answer.concept} {answer.said}"
+    return f"{answer.concept} {answer.answer}"
 
 
 def _others(answers: Sequence[Answer]) -> list[str]:
     """How many of the answers that are not listed were yes, unknown or no."""
-    words = [answer.said for answer in answers]
+    words = [answer.answer for answer in answers]
     return [f"{words.count(word)} others {word}" for word in dict.fromkeys(words)]
 
 

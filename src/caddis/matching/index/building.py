@@ -41,6 +41,7 @@ from caddis.matching.kernels import (
 )
 
 MOST_LEVELS = 32
+"""Codes are below 2^32, so that no dyadic interval is wider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,11 @@ class Postings:
     """Where each clause is posted."""
 
     access: Int32s
-    """By clause: its access predicate, or EVERY_EVENT."""
+    """The access predicate of each clause, or EVERY_EVENT."""
     ordered: Int32s
     """The clauses' members, the least likely first."""
     rows: Int32s
-    """Rows of (clause, low, high, level, token); level -1: the token is a text's predicate."""
+    """Rows of (clause, low, high, level, token); at level -1 the token is a text's predicate."""
 
 
 def post(packed: PackedClauses, likelihood: Floats) -> Postings:
@@ -136,6 +137,7 @@ def _assemble(
     packed: PackedClauses, nodes: _Nodes, filters: Int32s, entries: Int32s, rest: Int32s
 ) -> AccessIndex:
     """Sort the postings, and note where nodes, runs and groups begin."""
+    # A run is a node, a kind of filter (2 bits) and the filter's column (16 bits), in one number.
     run_key = (nodes.of_posting << 18) | (filters[:, 0].astype(np.int64) << 16) | filters[:, 1]
     group_key = (filters[:, 2].astype(np.int64) << 32) | filters[:, 3]
     order = np.lexsort((group_key, run_key))
@@ -175,11 +177,11 @@ def _table(first: Int32s, second: Int32s, starts: Int64s, end: int) -> Int32s:
 
 
 Share = Callable[[Int32s, Int32s], Floats]
-"""How likely a value's code lies between low and high, for arrays of both."""
+"""Says how likely a value's code lies between low and high, for arrays of both."""
 
 
 LEAST_RANGE = 0.1
-"""Without a sample no range is taken to be rarer: how events lie among its codes is unknown."""
+"""Without a sample, no range is taken to be rarer: nobody knows how events lie among its codes."""
 
 
 def likelihood_by_clauses(packed: PackedClauses) -> Floats:

@@ -94,7 +94,7 @@ class ColumnCoder:
         return out
 
     def element_codes(self, array: pa.Array) -> tuple[Int64s, Int32s]:
-        """For an array column: where each row's elements begin, the end, and their codes."""
+        """The codes of an array column's elements, with where each row's begin, and the end."""
         scalar = Column(self.column.path, self.column.type)
         inner = ColumnCoder(scalar, self.ordered, self.keys, self.data, self.slots)
         lists = array.cast(pa.large_list(self.column.type))
@@ -202,7 +202,7 @@ def _as_numbers(array: pa.Array) -> pa.Array:
 
 
 def _numbers(array: pa.Array) -> Anys:
-    """The buffer of values, from before the array's offset; of decimals the low 64 bits."""
+    """The buffer of values, from before the array's offset; for decimals the low 64 bits."""
     if pa.types.is_decimal(array.type):
         return _view(array.buffers()[1], np.int64)[::2]
     return _view(array.buffers()[1], array.type.to_pandas_dtype())

@@ -59,6 +59,7 @@ from caddis.matching.kernels import (
 )
 
 WIDE_DECIMAL_BIAS = 1 << 127
+"""Added to a decimal of 128 bits, so that its bytes, most significant first, sort as it does."""
 EVERYTHING: tuple[Cut, ...] = (LOWEST, HIGHEST)
 
 
@@ -254,7 +255,7 @@ def _sorted_keys(column: Column, keys: list[Key]) -> tuple[Int64s | pa.LargeBina
 
 
 NOTHING = -1
-"""In place of a need: the clause holds as soon as its predicates do."""
+"""The need of a clause that holds as soon as its predicates do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,9 +263,9 @@ class Needs:
     """The needs of a matcher's clauses, over the concepts that it calls."""
 
     concepts: list[Concept]
-    """By number, none negated."""
+    """Concept c is `concepts[c]`; none of them is negated."""
     of_clause: Int32s
-    """By clause: its need, or NOTHING."""
+    """The need of each clause, or NOTHING."""
     link_starts: Int32s
     links: Int32s
     """Clause c leads to `links[link_starts[c]:link_starts[c + 1]]`."""

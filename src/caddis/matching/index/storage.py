@@ -42,9 +42,9 @@ class MatcherParts:
     coders: list[ColumnCoder]
     texts: list[MatchesText]
     several: Bools
-    """By link: whether it has more than one clause; empty if none has."""
+    """Whether each link has more than one clause; empty if none has."""
     subscription_ids: pa.Array
-    """By link."""
+    """The id of each link's subscription."""
     needs: Needs | None
 
 

@@ -41,12 +41,13 @@ from caddis.matching.kernels.layout import (
 @njit(cache=True, forceinline=True)
 def within(code: int, low: int, span: int) -> bool:
     """low <= code <= low + span, in one comparison."""
+    # A code below `low` wraps around to a number that is larger than any span.
     return bool(np.uint32(code - low) <= np.uint32(span))
 
 
 @njit(cache=True)
 def enlarged(out: Int32s, used: int, more: int) -> Int32s:
-    """A larger copy of the buffer, with room for more rows."""
+    """Copy the buffer to a larger one, with room for more rows."""
     larger = np.empty((2 * len(out) + more, 3), np.int32)
     for i in range(used):
         for j in range(3):
@@ -64,7 +65,10 @@ def filter_rows(
     rows: Int32s,
     hits: Int32s,
 ) -> int:
-    """Copy to `hits` the rows that pass a filter; how many. `own` are the rows' access codes."""
+    """Copy the rows that pass a filter to `hits`, and give how many they are.
+
+    own: the rows' access codes, ascending.
+    """
     found = 0
     if kind == NO_FILTER:
         for i in range(len(rows)):
@@ -77,6 +81,8 @@ def filter_rows(
             hits[found] = rows[i]
             found += 1
         return found
+    # Every row is written and only counted if it passes: without a branch there is nothing for the
+    # processor to mispredict. `hits` has room for all rows.
     for i in range(len(rows)):
         hits[found] = rows[i]
         found += within(values[rows[i]], low, span)
@@ -85,7 +91,7 @@ def filter_rows(
 
 @njit(cache=True)
 def keep_passing(out: Int32s, begin: int, end: int, values: Int32s, low: int, span: int) -> int:
-    """Of the pairs in out[begin:end], keep those whose row passes a test; where they end."""
+    """Keep the pairs in out[begin:end] whose row passes a test, and give where they end."""
     kept = begin
     for i in range(begin, end):
         row, entry = out[i, 0], out[i, 1]
@@ -107,6 +113,7 @@ def try_entries(
     used: int,
 ) -> tuple[Int32s, int]:
     """Append (row, entry) for each hit that passes the entry's tests."""
+    # Entries are the outer loop: an entry is read once, and the rows stay in the cache.
     for entry in range(first, last):
         if used + found > len(out):
             out = enlarged(out, used, found)
@@ -148,7 +155,10 @@ def join_points(
     out: Int32s,
     used: int,
 ) -> tuple[Int32s, int]:
-    """Hash join of equality filters with rows; `slots` holds a group by code, otherwise -1."""
+    """Hash join of equality filters with rows.
+
+    slots: the group of each code; -1 before and after, so that it is cleared only where it was set.
+    """
     for group in range(first, last):
         slots[groups[group, GROUP_LOW]] = group
     for row in rows:
@@ -186,6 +196,7 @@ def visit_node(
     for run in range(first_run, last_run):
         kind, values = runs[run, RUN_KIND], codes[runs[run, RUN_COLUMN]]
         first, last = runs[run, RUN_GROUPS], runs[run + 1, RUN_GROUPS]
+        # A join sets and clears a slot for each group; with one or two that does not pay.
         if kind == POINT_FILTER and last - first > 2 and len(rows) > 2:
             out, used = join_points(
                 first, last, groups, entries, values, codes, rows, slots, out, used
@@ -219,13 +230,14 @@ def visit_column(
     out: Int32s,
     used: int,
 ) -> tuple[Int32s, int]:
-    """All access tokens of a column that occur in the batch."""
+    """Append (row, entry) for all access tokens of a column that occur in the batch."""
     node_runs, runs, groups, entries = index.node_runs, index.runs, index.groups, index.entries
     if not has_nodes(index.node_base, column):
         return out, used
     own, rows = rows_of_column(batch, column)
     own, rows = sort_by_code(own, rows, len(slots))
     starts = distinct_starts(own, without_repeats(own, rows))
+    # Rows are sorted by code, so those of a dyadic interval are one stretch at every level.
     for level in range(index.node_base.shape[1]):
         base = index.node_base[column, level]
         i = 0
@@ -271,6 +283,7 @@ def match_batch(
     used = 0
     for column in range(batch.codes.shape[0]):
         out, used = visit_column(index, batch, column, slots, hits, out, used)
+    # The last turn is that of the node `everything`, whose rows are all there are.
     for p in range(len(batch.pattern_start)):
         node, rows = everything, first_numbers(count)
         if p < len(batch.pattern_start) - 1:

@@ -17,7 +17,7 @@ LOW_63_BITS = np.int64((1 << 63) - 1)
 
 @njit(cache=True, forceinline=True)
 def is_valid(valid: Bytes, at: int) -> bool:
-    """Arrow's validity bit."""
+    """Whether Arrow's validity bit is set."""
     return len(valid) == 0 or (valid[at >> 3] >> (at & 7)) & 1 == 1
 
 
@@ -29,7 +29,11 @@ def code_of_place(place: int, found: bool) -> int:
 
 @njit(cache=True, forceinline=True)
 def code_of_int(key: int, keys: Int64s) -> int:
-    """Bisection without branches that depend on the data, but for the last."""
+    """The code of a key, by bisection.
+
+    The two choices in the loop become conditional moves, so that nothing but its end is left for
+    the processor to mispredict.
+    """
     low, count = 0, len(keys)
     while count > 0:
         half = count >> 1
@@ -41,7 +45,7 @@ def code_of_int(key: int, keys: Int64s) -> int:
 
 @njit(cache=True)
 def code_presence(valid: Bytes, offset: int, out: Int32s) -> None:
-    """0 for null, 1 for anything else: columns that only IS NULL tests."""
+    """Code null as 0 and anything else as 1, for columns that only IS NULL tests."""
     for i in range(len(out)):
         out[i] = 1 if is_valid(valid, offset + i) else 0
 
@@ -58,7 +62,7 @@ def code_ints(values: Anys, valid: Bytes, offset: int, keys: Int64s, out: Int32s
 
 @njit(cache=True)
 def code_floats(values: Floats, valid: Bytes, offset: int, keys: Int64s, out: Int32s) -> None:
-    """Codes of doubles by `columns.float_key`."""
+    """Codes of doubles by `language.float_key`, done here on their bits."""
     bits = values.view(np.int64)
     for i in range(len(out)):
         if not is_valid(valid, offset + i):
@@ -74,7 +78,7 @@ def code_floats(values: Floats, valid: Bytes, offset: int, keys: Int64s, out: In
 
 @njit(cache=True, forceinline=True)
 def hash_bytes(data: Bytes, begin: int, end: int) -> int:
-    """FNV-1a with its high bits folded down."""
+    """FNV-1a with its high bits folded down: the tables take the low ones."""
     h = np.uint64(14695981039346656037)
     for i in range(begin, end):
         h = (h ^ np.uint64(data[i])) * np.uint64(1099511628211)
@@ -155,7 +159,11 @@ def code_bytes(
     ordered: bool,
     out: Int32s,
 ) -> None:
-    """Codes of byte strings. Without order, what is no boundary may lie anywhere between them."""
+    """Codes of byte strings.
+
+    ordered: whether a value between two boundaries must say between which; if every predicate asks
+        for single values, any odd code does, and bisection is saved.
+    """
     for i in range(len(out)):
         if not is_valid(valid, offset + i):
             out[i] = 0

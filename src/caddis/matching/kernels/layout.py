@@ -31,9 +31,9 @@ class IndexArrays(NamedTuple):
     """The access index. Where a row says where something starts, the next says where it ends."""
 
     node_base: Int64s
-    """By column and level: the number of the level's first node; -1 if it has none."""
+    """The number of the first node of each column and level; -1 if it has none."""
     node_runs: Int32s
-    """By node: its first run."""
+    """The first run of each node."""
     runs: Int32s
     """Rows of kind, column, first group."""
     groups: Int32s

@@ -1,6 +1,8 @@
-"""Where each clause is posted, and what its posting holds: loops of `building`.
+"""Where each clause is posted, and what its posting holds: the loops behind `index.building`.
 
-A clause's least likely predicate decides the tokens; the next ones go into filter, entry and rest.
+A clause's least likely predicate decides the tokens. The next likely predicate on codes becomes the
+filter, the next two go into the entry itself, and the others into the rest: most candidates die
+before a second cache miss.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ from caddis.matching.kernels.layout import (
 )
 
 EVERY_EVENT = -1
-"""In place of an access predicate: the clause is tried on every event."""
+"""The access predicate of a clause that is tried on every event."""
 NONE = -2
-"""In place of any other predicate."""
+"""What stands where there is no predicate."""
 
 
 class ClauseArrays(NamedTuple):
@@ -46,6 +48,7 @@ class ClauseArrays(NamedTuple):
 @njit(cache=True)
 def ordered_members(starts: Int64s, members: Int32s, likelihood: Floats) -> Int32s:
     """The members with each clause's least likely predicate first."""
+    # Insertion sort: clauses have a handful of predicates, and equal ones keep their order.
     ordered = members.copy()
     for clause in range(len(starts) - 1):
         for i in range(starts[clause] + 1, starts[clause + 1]):
@@ -62,9 +65,10 @@ def ordered_members(starts: Int64s, members: Int32s, likelihood: Floats) -> Int3
 def access_predicates(
     starts: Int64s, ordered: Int32s, predicates: Int32s, on_array: Bools
 ) -> Int32s:
-    """For each clause the predicate it is posted under: values before texts, else EVERY_EVENT.
+    """The predicate that each clause is posted under: values before texts, else EVERY_EVENT.
 
-    Of arrays only single elements are tokens: a row carries a wider interval once an element.
+    Only single elements of arrays are tokens: a row would carry a wider interval once for each of
+    its elements in it.
     """
     access = np.full(len(starts) - 1, EVERY_EVENT, np.int32)
     for clause in range(len(access)):
@@ -92,7 +96,7 @@ def covering_level(low: int, high: int) -> int:
 
 @njit(cache=True)
 def count_postings(access: Int32s, predicates: Int32s) -> int:
-    """At most how many postings there are."""
+    """How many postings there are at most: two nodes cover an interval."""
     total = 0
     for predicate in access:
         several = predicate >= 0 and predicates[predicate, KIND] == INTERVALS
@@ -162,7 +166,7 @@ def fill_rest(
     rest: Int32s,
     used: int,
 ) -> int:
-    """Write down what is not decided by the predicates that are done; where the rest ends.
+    """Write down the predicates that are still to be decided, and give where the rest ends.
 
     A predicate of several intervals is only done if it is the access predicate (the first):
     filter and entry hold no more than its hull.
@@ -183,7 +187,7 @@ def fill_rest(
 def fill_tests(
     clause: int, clauses: ClauseArrays, predicates: Int32s, done: Int32s, entry: Int32s
 ) -> None:
-    """Put the next two predicates into an entry; they are done then."""
+    """Put the next two predicates into an entry, and mark them as done."""
     for test in range(2):
         predicate = next_inline(clause, clauses, predicates, done, False)
         if predicate == NONE:
@@ -202,15 +206,17 @@ def fill_postings(
     predicates: Int32s,
     rest: Int32s,
 ) -> tuple[Int32s, Int32s, int]:
-    """Filters (kind, column, low, span) and entries, one row a posting; the rest's length."""
+    """Filters (kind, column, low, span) and entries, a row for each posting; the rest's length."""
     filters = np.zeros((len(posted), 4), np.int32)
     entries = np.full((len(posted), ENTRY_WIDTH), -1, np.int32)
+    # What is done: the access predicate, the filter and the two tests of the entry.
     done = np.empty(4, np.int32)
     used = 0
     for p in range(len(posted)):
         clause, own = posted[p, 0], posted[p, 3] > 0
         done[:] = NONE
         done[0] = access[clause]
+        # A range is posted under wider nodes: its own interval has to be the filter.
         if own:
             filters[p, 0], filters[p, 1] = OWN_FILTER, predicates[done[0], COLUMN]
             filters[p, 2], filters[p, 3] = posted[p, 1], posted[p, 2] - posted[p, 1]

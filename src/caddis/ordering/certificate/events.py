@@ -1,8 +1,8 @@
-"""The clairvoyant's certificate of real events: what one who knows all answers had to pay.
+"""The clairvoyant's certificate of real events: what one who knows all answers has to pay.
 
 Every model that a candidate clause of an event names is asked, so that all answers are known; the
-event is then an instance of its own, with what models were seen to cost. Of an event that a model
-could not answer the truth is not known: it is left out, and counted.
+event is then an instance of its own, with what models were seen to cost. If a model could not
+answer about an event, the truth is not known: the event is left out, and counted.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class EventCertificates:
     """The least that deciding events costs."""
 
     rows: Int32s
-    """Of the batch: those that models have to decide, and could."""
+    """The rows of the batch that models have to decide, and could."""
     milliseconds: Floats
-    """By row of `rows`."""
+    """The certificate of each of these rows."""
     left_out: int
-    """Rows of which some answer is unknown."""
+    """How many rows have an answer that is unknown."""
 
 
 def event_certificates(
@@ -39,7 +39,7 @@ def event_certificates(
     """The certificates of a batch's rows.
 
     asker: with a cache it asks only about what the executor has not asked already.
-    costs: milliseconds, by reading of the executor.
+    costs: the milliseconds of each reading of the executor.
     """
     known = _all_answers(executor, batch, asker)
     rows, least, left_out = [], [], 0
@@ -56,7 +56,7 @@ def event_certificates(
 
 
 def _all_answers(executor: Executor, batch: pa.RecordBatch, asker: Asker) -> Marks:
-    """By row and concept: the answer, of all that candidate clauses ask for."""
+    """The answers of all rows and concepts, as far as candidate clauses ask for them."""
     run = BatchRun(batch, executor.demand, executor.assignment, asker)
     rows, clauses = executor.candidates(batch)
     asking = executor.demand.of_clause[clauses] >= 0

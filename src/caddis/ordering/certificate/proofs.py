@@ -38,8 +38,11 @@ false. Literals are sorted and name a concept at most once."""
 class Instance:
     """One ordering problem; two instances are equal only if they are the same object.
 
-    costs[m]: of model m. answered_by[c]: the model that answers concept c; several concepts may
-    share one. selectivity[c]: the chance that c is true, whatever the other concepts are.
+    costs: what each model costs.
+    answered_by: the model that answers each concept; several concepts may share one.
+    selectivity: the chance that each concept is true, whatever the other concepts are.
+    clauses: what waits for answers.
+    links: how many links there are.
 
     >>> sunny_beach = Instance(
     ...     costs=np.array([12.0, 16.0]),
@@ -70,7 +73,7 @@ class Instance:
 def certificate(instance: Instance, answers: Bools) -> float:
     """The least cost of models whose answers prove the result of every link.
 
-    `answers` holds the truth, by concept.
+    answers: whether each concept is true.
 
     >>> either = Instance(
     ...     costs=np.array([5.0, 3.0, 4.0]),
@@ -91,7 +94,7 @@ def certificate(instance: Instance, answers: Bools) -> float:
 
 
 def certificates(instance: Instance, outcomes: Bools) -> Floats:
-    """The certificate of each event (row) of a matrix of events × concepts."""
+    """The certificate of each row of a matrix of events × concepts."""
     return np.array([certificate(instance, answers) for answers in outcomes], dtype=np.float64)
 
 
