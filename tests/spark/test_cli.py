@@ -266,6 +266,7 @@ def test_the_commands_of_the_page_run(caddis, tmp_path, monkeypatch):
             assert result.exit_code == 0, (line, result.output)
 
 
+@pytest.mark.spark
 def test_a_mistake_that_only_a_worker_sees_makes_no_noise(market):
     (market / "bad.jsonl").write_text('{"city": "x", "price": 1}\n{"event_id": 1}\n')
     command = [*STARTING, *arguments(events="bad.jsonl"), "--master", "local[1]"]
@@ -278,6 +279,7 @@ def test_a_mistake_that_only_a_worker_sees_makes_no_noise(market):
     assert done.returncode == 1
 
 
+@pytest.mark.spark
 def test_ctrl_c_ends_a_stream_cleanly_with_what_it_did(market):
     (market / "inbox").mkdir()
     pq.write_table(OFFERS, "inbox/a.parquet")

@@ -452,6 +452,7 @@ def processes(root: Path, names: Sequence[str]) -> Iterator[Processes]:
             process.kill()
 
 
+@pytest.mark.spark
 def test_brokers_killed_while_they_work_lose_and_double_nothing(tmp_path: Path):
     with processes(tmp_path, ["galway", "dublin"]) as brokers:
         brokers.publish(4)
