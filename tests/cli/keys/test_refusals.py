@@ -25,6 +25,8 @@ MISTAKES = [
     (["revoke", "ann", "homes", "--role", "publisher"], "'ann' is no publisher of 'homes'"),
     (["rotate", "homes", "boats"], "there is no stream 'boats'"),
     (["issue", "zoe"], "'zoe' is not registered"),
+    (["issue", "--dir", "offers.txt"], "offers.txt: File exists"),
+    (["show", "offers.jsonl"], "offers.jsonl was not written by caddis keys"),
     (["show", "offers.txt"], "offers.txt is damaged, or no file with keys"),
     (["show", "--authority", "nowhere.json"], "nowhere.json: there is no such file"),
 ]
@@ -37,6 +39,7 @@ MISTAKES = [
 )
 def test_a_mistake_is_one_sentence_and_changes_nothing(homes, caddis, arguments, complaint):
     Path("offers.txt").write_text("kayak")
+    Path("offers.jsonl").write_text('{"event_id": 1}')
     before = Path("authority.json").read_bytes()
     result = caddis("keys", *arguments)
     assert result.exit_code == 1
@@ -58,6 +61,11 @@ def test_what_is_revoked_has_to_be_named(homes, caddis, arguments, complaint):
     result = caddis("keys", "revoke", *arguments)
     assert result.exit_code == 2
     assert complaint in result.stderr
+
+
+def test_nobody_gets_keys_before_somebody_is_granted_something(keys, caddis):
+    keys("init")
+    assert "nobody is entitled to anything yet: caddis keys grant" in caddis("keys", "issue").stderr
 
 
 def test_a_file_that_others_can_read_is_refused_with_what_to_do(homes, caddis):

@@ -36,6 +36,7 @@ def test_a_verb_explains_itself_with_examples(verb):
         ),
         (("events", "more.jsonl", "--as", "pat"), "no column 'colour', so it would be lost"),
         (("events", "offers.jsonl", "--as", "pat", "--event-key", "key"), "no column 'key'"),
+        (("events", "none.parquet", "--as", "pat"), "none.parquet holds no events"),
         (("subscriptions", "offers.jsonl", "--as", "ann"), "there is no column 'subscription_id'"),
         (
             ("subscriptions", "subscriptions.csv", "--as", "pat"),
@@ -48,6 +49,14 @@ def test_a_verb_explains_itself_with_examples(verb):
         (
             ("match", "plain.parquet", "--subscriptions", "w.csv", "--directory", "offers.jsonl"),
             "no such file or folder",
+        ),
+        (
+            ("match", "mixed", "--subscriptions", "subscriptions.csv"),
+            "ids of events are numbers in mixed/1.parquet and texts in mixed/2.parquet",
+        ),
+        (
+            ("match", "broken.parquet", "--subscriptions", "subscriptions.csv"),
+            "broken.parquet cannot be read",
         ),
         (
             ("match", "empty", "--subscriptions", "subscriptions.csv"),
@@ -70,8 +79,17 @@ def test_a_verb_explains_itself_with_examples(verb):
 )
 def test_a_mistake_is_one_sentence_and_writes_nothing(caddis, homes, arguments, complaint):
     Path("more.jsonl").write_text('{"event_id": 1, "city": "Cork", "colour": "red"}\n')
-    pq.write_table(pa.table({"event_id": [1], "city": ["Cork"]}), "plain.parquet")
+    Path("broken.parquet").write_text("kayak")
     Path("empty").mkdir()
+    Path("mixed").mkdir()
+    plain = pa.table({"event_id": [1], "city": ["Cork"]})
+    for file, table in {
+        "plain": plain,
+        "none": plain.slice(1),
+        "mixed/1": plain,
+        "mixed/2": pa.table({"event_id": ["a"]}),
+    }.items():
+        pq.write_table(table, f"{file}.parquet")
     before = sorted(homes.iterdir())
     out = () if "--out" in arguments else ("--out", "out.parquet")
     result = caddis("sealed", *arguments, *out)
@@ -79,6 +97,17 @@ def test_a_mistake_is_one_sentence_and_writes_nothing(caddis, homes, arguments, 
     assert result.stdout == ""
     assert complaint in result.stderr
     assert sorted(homes.iterdir()) == before
+
+
+def test_one_of_several_streams_has_to_be_named(caddis, homes, seal):
+    for words in (
+        ("stream", "boats", "--schema", "city STRING"),
+        ("grant", "pat", "boats", "--role", "publisher"),
+        ("issue", "pat"),
+    ):
+        assert caddis("keys", *words).exit_code == 0
+    assert "choose one with --stream: boats, homes" in seal().stderr
+    assert seal("--stream", "homes").exit_code == 0
 
 
 @pytest.mark.parametrize("out", ["subscriptions.csv", "folder", "noname"])
