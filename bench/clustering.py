@@ -32,7 +32,7 @@ from caddis.lab.local_building_blocks import (
     random_channels,
     settled,
 )
-from caddis.lab.workloads import MODELS, from_json, planted, redrawn, zipf
+from caddis.lab.workloads import MODELS, from_json, planted, redrawn, zipf_interests
 from caddis.topics.clustering import (
     Effort,
     Interests,
@@ -149,7 +149,7 @@ def instances(real: Path | None) -> Iterator[tuple[str, Interests, tuple[int, ..
     if real is not None:
         yield real.stem, from_json(real.read_text())[0], CHANNELS
     yield "uniform", MODELS["uniform"](500, 100, rng), (10,)
-    yield "zipf", zipf(2000, 300, rng), (10, 20)
+    yield "zipf", zipf_interests(2000, 300, rng), (10, 20)
     yield "planted, 20 groups", planted(2000, 300, rng, groups=20), (10, 20, 30)
 
 
@@ -181,7 +181,7 @@ def large(arguments: argparse.Namespace) -> Iterator[Printed]:
         printed.add_column(heading)
     printed.add_column("in the end")
     for topics, k in ((2000, 10), (10_000, 30)):
-        interests = zipf(subscribers, topics, np.random.default_rng(1))
+        interests = zipf_interests(subscribers, topics, np.random.default_rng(1))
         full = kmeans(interests, k, np.random.default_rng(2)).cost
         for name, start in starts(interests, k):
             for share, moves in ((0.2, 0.2), (1.0, 0.05)):
@@ -212,7 +212,7 @@ def many_waves(
 
 def speed(arguments: argparse.Namespace) -> Iterator[Printed]:
     subscribers = 100_000 if arguments.quick else 1_000_000
-    interests = zipf(subscribers, 10_000, np.random.default_rng(1))
+    interests = zipf_interests(subscribers, 10_000, np.random.default_rng(1))
     printed = Printed(
         title=f"CPU seconds of one core; {subscribers:,} subscribers, 10,000 topics, "
         f"{len(interests):,} interests"
@@ -226,7 +226,7 @@ def speed(arguments: argparse.Namespace) -> Iterator[Printed]:
 
 def timings(interests: Interests, k: int) -> Iterator[str]:
     channels = random_channels(interests.topic_count, k, np.random.default_rng(2))
-    few = zipf(10, interests.topic_count, np.random.default_rng(3))
+    few = zipf_interests(10, interests.topic_count, np.random.default_rng(3))
     count(few, channels, k)
     order = np.arange(interests.topic_count, dtype=np.int32)
     Table(few, k).place(order)

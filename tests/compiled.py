@@ -22,7 +22,7 @@ from caddis.lab.local_building_blocks.figures import EXPERIMENTS
 from caddis.lab.local_building_blocks.setup import Conditions, Setup
 from caddis.lab.workloads.instances import paper_workload, random_instance
 from caddis.lab.workloads.interests import planted
-from caddis.lab.yardsticks.optimum import policy_costs
+from caddis.lab.yardsticks.ordering_costs import policy_costs
 from caddis.ordering import POLICIES
 from caddis.overlay import FORWARDINGS, Topology
 from caddis.sealed.design import SCHEMES

@@ -15,9 +15,10 @@ import pytest
 
 from caddis.arrays import Floats
 from caddis.lab.workloads.instances import random_instance
-from caddis.lab.yardsticks.optimum import optimum, policy_costs
+from caddis.lab.yardsticks.ordering_costs import policy_costs
 from caddis.ordering import POLICIES
 from caddis.ordering.certificate import Instance
+from tests.ordering.optimum import optimum
 
 pytestmark = pytest.mark.no_cover
 INSTANCES = 300

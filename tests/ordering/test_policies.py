@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from caddis.arrays import Bools, Int32s
 from caddis.errors import ModelError
 from caddis.lab.workloads.instances import outcomes, paper_workload, random_instance, spread_costs
-from caddis.lab.yardsticks.optimum import candidate_costs, policy_costs
+from caddis.lab.yardsticks.ordering_costs import candidate_costs, policy_costs
 from caddis.models import NO, YES, Marks
 from caddis.ordering import POLICIES
 from caddis.ordering.certificate import certificates

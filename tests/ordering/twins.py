@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Floats, Int32s
-from caddis.lab.yardsticks.optimum import demand_of, plan_of
+from caddis.lab.yardsticks.ordering_costs import demand_of, plan_of
 from caddis.language import Column, Concept
 from caddis.matching import NOTHING
 from caddis.models import NO, UNASKED, UNKNOWN, YES, Marks

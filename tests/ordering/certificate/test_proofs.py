@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.lab.workloads.instances import outcomes, paper_workload, random_instance, spread_costs
-from caddis.lab.yardsticks.optimum import undecided
 from caddis.ordering.certificate import Instance, certificate, certificates, hitting_sets
 from caddis.ordering.certificate.hitting_sets import BranchAndBound, by_integer_programme, cheapest
 from caddis.ordering.certificate.proofs import to_prove
+from tests.ordering.optimum import undecided
 
 
 def an_instance(costs, clauses, answered_by=None) -> Instance:

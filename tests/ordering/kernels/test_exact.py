@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from caddis.lab.workloads.instances import random_instance
-from caddis.lab.yardsticks.optimum import optimum, undecided
 from caddis.ordering.certificate import Instance
 from caddis.ordering.kernels.exact import MOST_LINKS, solved
 from caddis.ordering.kernels.layout import NONE
+from tests.ordering.optimum import optimum, undecided
 from tests.ordering.twins import graphs_of, outcomes_of
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from caddis.lab.workloads.instances import random_instance
-from caddis.lab.yardsticks.optimum import Strategy, expected_cost, undecided
 from caddis.ordering.certificate import Instance
 from caddis.ordering.kernels.lookahead import lookahead
 from caddis.ordering.kernels.prices import unit_price
 from caddis.ordering.kernels.rollout import AHEAD, BY_PRICE, MOST_STEPS, better, followed, pick
+from tests.ordering.optimum import Strategy, expected_cost, undecided
 from tests.ordering.twins import first_row, graphs_of
 
 Kernel = Callable[..., int]

@@ -11,7 +11,7 @@ from caddis.lab.simulators.channels import ChannelSimulator
 from caddis.topics.channels.map import ChannelMap
 from caddis.topics.channels.messages import Peer, Settings, Started
 from caddis.topics.channels.receiver import ChannelReceiver
-from tests.lab.channel_ledger import Ledger
+from tests.lab.simulators.channel_ledger import Ledger
 
 FIRST = ChannelMap({"tea": 0, "rain": 1, "wind": 1})
 QUICK = Settings(overlap_ms=200, digest_ms=100, ask_after_ms=20)

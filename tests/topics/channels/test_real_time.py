@@ -10,7 +10,7 @@ from caddis.topics.channels.messages import CONTROL, Settings
 from caddis.topics.channels.publisher import ChannelPublisher
 from caddis.topics.channels.receiver import ChannelReceiver
 from caddis.topics.links import Sent
-from tests.lab.channel_ledger import Ledger
+from tests.lab.simulators.channel_ledger import Ledger
 from tests.topics.channels.threads import Network, NodeThread
 
 TOPICS = [f"topic {number}" for number in range(8)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from caddis.arrays import Int32s
 from caddis.errors import TopicError
 from caddis.lab.local_building_blocks.clusterings import random_channels
-from caddis.lab.workloads.interests import planted, zipf
+from caddis.lab.workloads.interests import planted, zipf_interests
 from caddis.topics.clustering.interests import Interests, count, outcomes, total_cost, vote_costs
 from caddis.topics.clustering.k_means import Table, kmeans
 from tests.topics.clustering.plain_excess import (
@@ -92,7 +92,7 @@ def test_it_ends_in_a_local_minimum_no_worse_than_its_start(case: Case, seed: in
 @pytest.mark.parametrize("k", [3, 20, 70])
 def test_it_agrees_with_votes_on_larger_interests(k: int):
     rng = np.random.default_rng(k)
-    interests = zipf(500, 150, rng)
+    interests = zipf_interests(500, 150, rng)
     found = kmeans(interests, k, rng)
     tallies = count(interests, found.channels, k)
     costs = vote_costs(tallies, found.channels, interests.rates)
@@ -110,7 +110,7 @@ def test_a_warm_start_from_rest_moves_nothing():
 
 
 def test_less_improvement_asked_means_more_passes():
-    interests = zipf(500, 200, np.random.default_rng(1))
+    interests = zipf_interests(500, 200, np.random.default_rng(1))
     start = random_channels(200, 10, np.random.default_rng(2))
     quick, full = (
         kmeans(interests, 10, np.random.default_rng(3), start, improvement=least)
@@ -121,7 +121,7 @@ def test_less_improvement_asked_means_more_passes():
 
 
 def test_the_passes_can_be_limited():
-    interests = zipf(500, 200, np.random.default_rng(1))
+    interests = zipf_interests(500, 200, np.random.default_rng(1))
     assert kmeans(interests, 10, np.random.default_rng(3), most_passes=2).passes == 2
 
 

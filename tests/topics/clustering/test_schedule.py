@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 
 from caddis.arrays import Int32s
 from caddis.errors import TopicError
-from caddis.lab.local_building_blocks.clusterings import adopt_all, random_channels, settled, outcomes_and_cost
-from caddis.lab.workloads.interests import MODELS, planted, redrawn, uniform, zipf
+from caddis.lab.local_building_blocks.clusterings import (
+    adopt_all,
+    outcomes_and_cost,
+    random_channels,
+    settled,
+)
+from caddis.lab.workloads.interests import MODELS, planted, redrawn, uniform, zipf_interests
 from caddis.topics.clustering.interests import Interests
 from caddis.topics.clustering.schedule import Mode, Schedule, Settings, Wave
 from tests.topics.clustering.plain_excess import cases, cost_of, is_local_minimum
@@ -90,7 +95,7 @@ def test_all_at_once_without_looking_at_the_cost_does_not_come_to_rest():
 def test_an_accepted_map_is_never_dearer_than_the_one_before():
     rng = np.random.default_rng(5)
     schedule = Schedule(random_channels(60, 6, rng), 6, Settings(1.0, moves=1.0), rng)
-    costs = settled(zipf(300, 60, rng), schedule, 6, schedule.begin("concurrent")).costs
+    costs = settled(zipf_interests(300, 60, rng), schedule, 6, schedule.begin("concurrent")).costs
     least = np.minimum.accumulate(costs)
     risen = np.flatnonzero(np.array(costs[1:]) > least[:-1])
     assert len(risen), "all at once is too bold at first"
@@ -174,7 +179,7 @@ def test_no_more_topics_move_at_once_than_may():
 
 
 def test_a_small_improvement_is_enough_where_that_is_wanted():
-    interests = zipf(300, 80, np.random.default_rng(2))
+    interests = zipf_interests(300, 80, np.random.default_rng(2))
     ends = {}
     for improvement in (0.0, 0.01):
         rng = np.random.default_rng(7)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, log
 from typing import NamedTuple
 
@@ -325,5 +326,11 @@ class Draw(NamedTuple):
         return MatchingKey.of(secret, STREAM, epoch)
 
     def words(self) -> HashedWords:
-        """Hashed with that key."""
-        return HashedWords.of(self.key().hashing())
+        """The words of all columns, hashed with that key."""
+        return _hashed(self)
+
+
+@lru_cache(maxsize=1)
+def _hashed(draw: Draw) -> HashedWords:
+    # 40,000 keyed hashes take longer than most runs that need them.
+    return HashedWords.of(draw.key().hashing())

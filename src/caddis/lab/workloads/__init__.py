@@ -9,7 +9,14 @@ from caddis.lab.workloads.instances import (
     paper_workload,
     spread_costs,
 )
-from caddis.lab.workloads.interests import MODELS, from_json, owners_of, planted, redrawn, zipf
+from caddis.lab.workloads.interests import (
+    MODELS,
+    from_json,
+    owners_of,
+    planted,
+    redrawn,
+    zipf_interests,
+)
 from caddis.lab.workloads.marketplace import (
     MARKETPLACE_SCHEMA,
     marketplace_events,
@@ -82,9 +89,9 @@ __all__ = [
     "redrawn",
     "shots",
     "spread_costs",
-    "zipf",
     "zipf_event_codes",
     "zipf_events",
+    "zipf_interests",
     "zipf_predicates",
     "zipf_subscriptions",
 ]

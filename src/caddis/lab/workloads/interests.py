@@ -33,7 +33,7 @@ def uniform(
     return _by_topic((chosen(subscribers, support, rng) for _ in range(topics)), subscribers)
 
 
-def zipf(
+def zipf_interests(
     subscribers: int,
     topics: int,
     rng: np.random.Generator,
@@ -71,7 +71,7 @@ def planted(
 
 
 Model = Callable[[int, int, np.random.Generator], Interests]
-MODELS: dict[str, Model] = {"uniform": uniform, "zipf": zipf, "planted": planted}
+MODELS: dict[str, Model] = {"uniform": uniform, "zipf": zipf_interests, "planted": planted}
 """By name: interests of some subscribers in some topics."""
 
 

@@ -1,7 +1,7 @@
 """TODO."""
 
 from caddis.lab.yardsticks.baselines import CountingMatcher, join_table
-from caddis.lab.yardsticks.optimum import candidate_costs
+from caddis.lab.yardsticks.ordering_costs import candidate_costs
 
 __all__ = [
     "CountingMatcher",

@@ -9,7 +9,7 @@ from caddis.errors import TopicError
 from caddis.lab.simulators.channels import ChannelSimulator, ChannelWorkload, simulate_channels
 from caddis.topics.channels.map import ChannelMap
 from caddis.topics.channels.messages import Event, Lost, Settings
-from tests.lab.channel_ledger import Ledger
+from tests.lab.simulators.channel_ledger import Ledger
 
 SEEDS = range(5)
 CALM = ChannelWorkload()

@@ -22,6 +22,7 @@ from caddis.lab.workloads import (
 )
 from caddis.lab.workloads.zipf import ATTRIBUTES, WORDS, Operator, Predicates
 from caddis.lab.yardsticks.baselines import CountingMatcher, join_table
+from tests.runs import times
 
 KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "ILIKE", "IS", "NULL"} | {
     *("DATE", "TIMESTAMP", "array_contains")
@@ -121,8 +122,8 @@ def test_an_in_list_has_two_to_five_distinct_members():
 
 @pytest.mark.parametrize("shapes", [None, 300])
 def test_about_twelve_in_a_hundred_thousand_pairs_match(shapes):
-    codes = zipf_event_codes(1_000, seed=3)
-    found = satisfied(zipf_predicates(20_000, seed=4, shapes=shapes), codes)
+    codes = zipf_event_codes(times(500, 1_000), seed=3)
+    found = satisfied(zipf_predicates(times(10_000, 20_000), seed=4, shapes=shapes), codes)
     assert 0.00010 < found.mean() < 0.00014
 
 

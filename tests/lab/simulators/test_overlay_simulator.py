@@ -20,8 +20,9 @@ from caddis.overlay.event_broker import EventBroker
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding
 from caddis.overlay.messages import Event, Learnt, Message, Publish
 from caddis.overlay.topology.tree import Topology
-from tests.lab.overlays import drawn_topology, drawn_workload
+from tests.lab.simulators.overlays import drawn_topology, drawn_workload
 from tests.overlay.shuffled import patient
+from tests.runs import seeds
 
 POLICIES: list[Forwarding] = [*FORWARDINGS.values(), patient(np.inf, 0, 0), patient(0), patient(20)]
 HARDY = [one for one in POLICIES if one.sharing is None or np.isfinite(one.sharing.patience_ms)]
@@ -58,7 +59,7 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> list[EventBroker]:
 @pytest.mark.parametrize("link_delays", [True, False])
 @pytest.mark.parametrize("forwarding", POLICIES, ids=name_of)
 def test_policies_notify_who_is_expected(forwarding, link_delays, interval_ms, brokers):
-    for seed in range(4):
+    for seed in seeds(2, 8):
         topology, work = drawn(seed)
         found = simulate(
             topology, work, forwarding, link_delays=link_delays, interval_ms=interval_ms
@@ -83,7 +84,7 @@ def test_with_infinite_patience_the_whole_overlay_runs_each_model_once(
         ask(self, place, link, message)
 
     monkeypatch.setattr(simulator._World, "_ask", noted)
-    for seed in range(10):
+    for seed in seeds(4, 20):
         ran.clear()
         topology, work = drawn(seed)
         simulate(
@@ -99,7 +100,7 @@ def test_with_infinite_patience_the_whole_overlay_runs_each_model_once(
 @pytest.mark.parametrize("forwarding", HARDY, ids=name_of)
 def test_crashes_and_losses_change_nobody_s_notifications(forwarding, brokers):
     repeated = 0
-    for seed in range(6):
+    for seed in seeds(3, 12):
         topology, work = drawn(seed, events=6)
         rng = np.random.default_rng(seed)
         crashes = [
@@ -146,7 +147,9 @@ def test_a_run_is_determined_by_its_seed(policy):
 
 
 def test_a_run_does_not_depend_on_the_hash_of_strings():
-    script = "from tests.lab.test_simulator import a_run; print(a_run('frontier'))"
+    script = (
+        "from tests.lab.simulators.test_overlay_simulator import a_run; print(a_run('frontier'))"
+    )
     other = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "PYTHONHASHSEED": "1"},

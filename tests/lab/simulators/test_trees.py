@@ -9,6 +9,7 @@ from caddis.lab.simulators.tree import (
     random_binary_tree,
     random_tree,
 )
+from tests.runs import seeds
 
 
 def drawn(seed: int) -> Int32s:
@@ -36,7 +37,7 @@ def distances(parents: Int32s, start: int) -> list[int]:
     return [far[node] for node in range(len(parents))]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(10, 100))
 def test_parents_stand_before_their_children(seed: int):
     parents = drawn(seed)
     assert parents.dtype == np.int32
@@ -62,7 +63,7 @@ def test_no_node_of_a_binary_tree_has_three_children():
     assert np.bincount(parents[1:]).max() == 2
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(10, 100))
 def test_eccentricities_are_the_greatest_distances(seed: int):
     parents = drawn(seed)
     expected = [max(distances(parents, node)) for node in range(len(parents))]
@@ -73,7 +74,7 @@ def test_the_mean_over_a_complete_binary_tree_of_1000_is_the_papers():
     assert eccentricities(complete_binary_tree(1000)).mean() == pytest.approx(17, abs=0.05)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(10, 100))
 def test_neighbours_are_the_parent_and_the_children_in_order(seed: int):
     parents = drawn(seed)
     offsets, nodes = neighbours(parents)

@@ -16,13 +16,13 @@ from caddis.lab.workloads.interests import (
     planted,
     redrawn,
     uniform,
-    zipf,
+    zipf_interests,
     zipf_supports,
 )
 from caddis.topics.clustering.k_means import kmeans
 from tests.topics.clustering.plain_excess import sets_of
 
-DEEZER = Path(__file__).resolve().parents[3] / "shared/data/interests/deezer_HU_genres.json"
+DEEZER = Path(__file__).resolve().parents[4] / "shared/data/interests/deezer_HU_genres.json"
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -59,7 +59,7 @@ def test_everyone_is_chosen_with_the_same_chance():
 def test_supports_are_what_was_asked_for():
     rng = np.random.default_rng(2)
     assert len(uniform(2000, 50, rng, support=0.2)) / 2000 == pytest.approx(10, rel=0.02)
-    assert len(zipf(2000, 100, rng, wanted=20)) / 2000 == pytest.approx(20, rel=0.02)
+    assert len(zipf_interests(2000, 100, rng, wanted=20)) / 2000 == pytest.approx(20, rel=0.02)
     supports = zipf_supports(100, 20, 1.0)
     assert supports.sum() == pytest.approx(20)
     assert supports.max() <= 0.9

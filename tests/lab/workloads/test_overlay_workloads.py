@@ -8,7 +8,7 @@ import pytest
 from caddis.errors import SubscriptionError
 from caddis.lab.workloads.instances import draw_workload, paper_workload, parsed, where_of
 from caddis.overlay.topology.tree import Topology
-from tests.lab.overlays import drawn_topology, drawn_workload
+from tests.lab.simulators.overlays import drawn_topology, drawn_workload
 
 
 def test_subscriptions_ask_for_what_the_instance_s_links_do():
