@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import AsJson, DemoFolder, EventKey, Master, Timezone, fills, run
+from caddis.cli.shell import AsJson, DemoFolder, EventKey, Master, Timezone, examples, fills, run
 from caddis.files import FileFormat
 
 app = typer.Typer(
@@ -27,20 +27,15 @@ app = typer.Typer(
 )
 
 
-def _examples(*lines: str) -> str:
-    return "\n[bold]Examples[/bold]\n\n" + "\n\n".join(f"  caddis overlay {line}" for line in lines)
+BrokerName = Annotated[
+    str, typer.Argument(metavar="BROKER", help="A broker of the file.", show_default=False)
+]
+SubscriptionId = Annotated[
+    str, typer.Option("--id", metavar="ID", help="The subscription's id.", show_default=False)
+]
 
 
-@dataclass(frozen=True, kw_only=True)
-class AtBroker:
-    """The argument of verbs about one broker; it comes before the file."""
-
-    broker: Annotated[
-        str, typer.Argument(metavar="BROKER", help="A broker of the file.", show_default=False)
-    ]
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayOptions:
     """The options of every verb that reads an overlay file."""
 
@@ -66,7 +61,7 @@ class OverlayOptions:
         return self.dir or self.file.with_suffix(".run")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowOptions(OverlayOptions):
     """The options of `caddis overlay show`."""
 
@@ -89,7 +84,7 @@ class ShowOptions(OverlayOptions):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions(ShowOptions):
     """The options of `caddis overlay run`."""
 
@@ -120,10 +115,10 @@ class RunOptions(ShowOptions):
 
 @app.command(
     name="run",
-    epilog=_examples(
-        "run overlay.yaml",
-        "run overlay.yaml --once --policy air",
-        "run overlay.yaml --dir /data/west --master local[4]",
+    epilog=examples(
+        "overlay run overlay.yaml",
+        "overlay run overlay.yaml --once --policy air",
+        "overlay run overlay.yaml --dir /data/west --master local[4]",
     ),
 )
 @fills(RunOptions)
@@ -138,16 +133,18 @@ def run_all(options: RunOptions) -> None:
     run(lambda job: verbs.run_all(options, job), as_json=options.as_json)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BrokerOptions(RunOptions, AtBroker):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerOptions(RunOptions):
     """The options of `caddis overlay broker`."""
+
+    broker: BrokerName
 
 
 @app.command(
     name="broker",
-    epilog=_examples(
-        "broker galway overlay.yaml",
-        "broker cork overlay.yaml --dir /shared/west --master local[2]",
+    epilog=examples(
+        "overlay broker galway overlay.yaml",
+        "overlay broker cork overlay.yaml --dir /shared/west --master local[2]",
     ),
 )
 @fills(BrokerOptions)
@@ -163,15 +160,11 @@ def run_one(options: BrokerOptions) -> None:
     run(lambda job: verbs.run_one(options, job), as_json=options.as_json)
 
 
-SubscriptionId = Annotated[
-    str, typer.Option("--id", metavar="ID", help="The subscription's id.", show_default=False)
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SubscribeOptions(OverlayOptions, AtBroker):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscribeOptions(OverlayOptions):
     """The options of `caddis overlay subscribe`."""
 
+    broker: BrokerName
     subscription_id: SubscriptionId
     where: Annotated[
         str,
@@ -183,7 +176,7 @@ class SubscribeOptions(OverlayOptions, AtBroker):
 
 @app.command(
     name="subscribe",
-    epilog=_examples('subscribe cork overlay.yaml --id ann --where "price < 200"'),
+    epilog=examples('overlay subscribe cork overlay.yaml --id ann --where "price < 200"'),
 )
 @fills(SubscribeOptions)
 def subscribe(options: SubscribeOptions) -> None:
@@ -196,14 +189,15 @@ def subscribe(options: SubscribeOptions) -> None:
     run(lambda _: verbs.subscribe(options), as_json=options.as_json)
 
 
-@dataclass(frozen=True, kw_only=True)
-class UnsubscribeOptions(OverlayOptions, AtBroker):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsubscribeOptions(OverlayOptions):
     """The options of `caddis overlay unsubscribe`."""
 
+    broker: BrokerName
     subscription_id: SubscriptionId
 
 
-@app.command(name="unsubscribe", epilog=_examples("unsubscribe cork overlay.yaml --id ann"))
+@app.command(name="unsubscribe", epilog=examples("overlay unsubscribe cork overlay.yaml --id ann"))
 @fills(UnsubscribeOptions)
 def unsubscribe(options: UnsubscribeOptions) -> None:
     """Cancel a subscription at a broker, whether it is running or not."""
@@ -212,7 +206,7 @@ def unsubscribe(options: UnsubscribeOptions) -> None:
     run(lambda _: verbs.unsubscribe(options), as_json=options.as_json)
 
 
-@app.command(name="show", epilog=_examples("show overlay.yaml"))
+@app.command(name="show", epilog=examples("overlay show overlay.yaml"))
 @fills(ShowOptions)
 def show(options: ShowOptions) -> None:
     """Check an overlay file and draw its tree.
@@ -224,7 +218,7 @@ def show(options: ShowOptions) -> None:
     run(lambda _: overlay_tree(options), as_json=options.as_json)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions:
     """The options of `caddis overlay demo`."""
 
@@ -240,7 +234,9 @@ class DemoOptions:
     as_json: AsJson = False
 
 
-@app.command(name="demo", epilog=_examples("demo", "demo --dir my-overlay --events 2000"))
+@app.command(
+    name="demo", epilog=examples("overlay demo", "overlay demo --dir my-overlay --events 2000")
+)
 @fills(DemoOptions)
 def demo(options: DemoOptions) -> None:
     """Show four brokers at work on photos that are made up here.
