@@ -235,6 +235,14 @@ class OpenOptions(PartyOptions):
     """The options of `caddis sealed open`."""
 
     events: SealedEvents
+    matches: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="The matches that a broker wrote: event_id and subscription_id. \\[default: open "
+            "and check all events]",
+        ),
+    ] = None
     subscriptions: Annotated[
         Path,
         typer.Option(
@@ -248,14 +256,6 @@ class OpenOptions(PartyOptions):
             help="A new file for the opened events: Parquet, JSON lines or CSV, as its name tells.",
         ),
     ]
-    matches: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="The matches that a broker wrote: event_id and subscription_id. \\[default: open "
-            "and check all events]",
-        ),
-    ] = None
     directory: DirectoryFile = DIRECTORY
     seen: Annotated[
         Path | None,

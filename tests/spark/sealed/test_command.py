@@ -23,7 +23,7 @@ from caddis.cli.sealed.matching import SealedMatchSummary, match_sealed
 from caddis.cli.sealed.town import ATTACKS, Town, with_attacks
 from caddis.cli.shell.running import Job
 
-PAGE = Path(__file__).parents[2] / "docs" / "sealed.md"
+PAGE = Path(__file__).parents[3] / "docs" / "sealed.md"
 
 
 @pytest.fixture
