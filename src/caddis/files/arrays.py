@@ -28,12 +28,12 @@ def read_numbers(folder: Path, format_: int | str) -> dict[str, Any]:
     """Read what `write_numbers` wrote; IndexFolderError if the layout is of another version."""
     try:
         numbers: dict[str, Any] = json.loads((folder / NUMBERS).read_text())
-        found = numbers["format"]
+        written = numbers["format"]
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise IndexFolderError(f"{folder} holds no matcher: {problem}") from None
-    if found != format_:
+    if written != format_:
         raise IndexFolderError(
-            f"{folder} has format {found}, this version reads {format_}: compile it anew"
+            f"{folder} has format {written}, this version reads {format_}: compile it anew"
         )
     return numbers
 

@@ -118,7 +118,7 @@ def _read_json_lines(file: Path, names: Sequence[str]) -> pa.Table:
     }
     if exact == guessed:
         return table
-    # Arrow takes a string such as '2026-05-01' for a date, unless it is told what it is.
+    # Arrow takes a string such as '2026-05-01' for a date, unless the schema says what it is.
     parsing = arrow_json.ParseOptions(explicit_schema=pa.schema(exact))
     return arrow_json.read_json(file, options, parsing)
 

@@ -92,7 +92,7 @@ def sections_of(
 
 
 def _spread(frames: Sequence[int]) -> list[int]:
-    """As many frames as are shown, spread evenly from the first to the last."""
+    """The frames to show, spread evenly from the first to the last."""
     places = np.linspace(0, len(frames) - 1, min(SHOWN, len(frames))).round().astype(int)
     return [frames[place] for place in places.tolist()]
 

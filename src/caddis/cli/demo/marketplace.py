@@ -59,7 +59,7 @@ class MarketplaceSummary:
     shown: tuple[ShownSubscription, ...]
 
     def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
+        """The values that --json prints."""
         per_second = round(self.offers / self.warm_pass_seconds, 1)
         return {**asdict(self), "events_per_second": per_second}
 

@@ -73,7 +73,7 @@ class PhotoSummary:
         return sum(batch.events for batch in some), sum(batch.seconds for batch in some)
 
     def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
+        """The values that --json prints."""
         frames, seconds = self.warm
         return {
             "frames": self.frames,

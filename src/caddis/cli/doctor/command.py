@@ -88,7 +88,7 @@ class DoctorSummary:
         return not self.number("fail")
 
     def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
+        """The values that --json prints."""
         return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
 
     def show(self, console: Console) -> None:

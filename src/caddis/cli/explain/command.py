@@ -95,7 +95,7 @@ class ExplainSummary:
     sample: SampleSummary | None
 
     def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
+        """The values that --json prints."""
         explanation = self.explanation
         return {
             "subscriptions": explanation.subscriptions,

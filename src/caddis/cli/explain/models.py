@@ -50,7 +50,7 @@ class SampleSummary:
     costs: CostComparison
 
     def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
+        """The values that --json prints."""
         return {
             "sample": [asdict(event) for event in self.explanation.events],
             "models": [asdict(model) for model in self.explanation.models],

@@ -44,7 +44,7 @@ class MatchInputs:
 
 @dataclass(frozen=True, slots=True)
 class CompiledMatch:
-    """Matches to be computed, and what can be told about them already or later."""
+    """Matches that Spark will compute, the subscriptions that it skips, and a report."""
 
     matches: DataFrame
     invalid: list[tuple[object, str]]

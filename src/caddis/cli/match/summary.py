@@ -40,7 +40,7 @@ class MatchSummary:
         return self.out / INVALID if self.invalid else None
 
     def as_json(self) -> dict[str, object]:
-        """The same for a machine."""
+        """The values that --json prints."""
         return {
             "events": self.events,
             "matches": self.matches,

@@ -1,6 +1,6 @@
 """What a verb needs from the machine: a Java that Spark can run, a Spark session, matplotlib.
 
-Spark runs the Java of JAVA_HOME, or else the one on the PATH; so the same one is looked for here.
+Spark runs the Java of JAVA_HOME, or else the one on the PATH; the same one is looked for here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Java:
 
     @property
     def major(self) -> int:
-        """17 of '17.0.15'; 8 of '1.8.0_402'."""
+        """The first number that counts: 17 in '17.0.15', 8 in '1.8.0_402'."""
         numbers = [int(number) for number in re.findall(r"\d+", self.version)]
         return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
 
@@ -51,8 +51,8 @@ def find_java() -> Java | None:
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    said = re.search(r'version "([^"]*\d[^"]*)"', done.stderr + done.stdout)
-    return Java(Path(path), said[1]) if said else None
+    version = re.search(r'version "([^"]*\d[^"]*)"', done.stderr + done.stdout)
+    return Java(Path(path), version[1]) if version else None
 
 
 def require_java() -> None:
@@ -74,7 +74,7 @@ def require_java() -> None:
 
 
 def start_spark(master: str, timezone: str, job: Job) -> SparkSession:
-    """A session that ends with the job."""
+    """Start a Spark session, which ends with the job."""
     with job.screen.step(f"Starting Spark on {master}") as step:
         from caddis.spark.base import local_session
 

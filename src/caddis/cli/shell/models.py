@@ -45,8 +45,8 @@ NONE_GIVEN = "no models are given"
 
 def load_models(specs: Sequence[str]) -> list[Model]:
     """The models that the specs name, in their order, each of them once."""
-    found = [model for spec in specs for model in _models_of(spec)]
-    return list({id(model): model for model in found}.values())
+    models = [model for spec in specs for model in _models_of(spec)]
+    return list({id(model): model for model in models}.values())
 
 
 def local_executor(
@@ -187,7 +187,7 @@ class ModelSummary:
         return sum(use.unreadable + use.failed for use in self.uses)
 
     def as_json(self, out: Path) -> dict[str, object]:
-        """The same for a machine."""
+        """The values that --json prints."""
         models = [{**asdict(use), "ms_per_run": milliseconds_a_run(use)} for use in self.uses]
         path = out / PROBLEMS if self.problems else None
         return {"models": models, "problems": self.problems, "problems_path": path}

@@ -1,7 +1,7 @@
 """What a verb shows: its steps while it works, and numbers and tables as a person reads them.
 
-A step is a live line on a terminal, and plain lines elsewhere. Steps go to stderr, so that stdout
-holds the result alone; with --json they are not shown. They are logged in any case.
+A step is a live line on a terminal, and plain lines in a file or pipe. Steps go to stderr, so that
+stdout holds the result alone; with --json they are not shown. They are logged in any case.
 """
 
 from __future__ import annotations
