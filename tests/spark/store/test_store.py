@@ -30,17 +30,9 @@ from caddis.spark.base.folders import KEPT_VERSIONS
 from caddis.spark.store.segments import StoreReader
 from caddis.spark.store.store import MERGE_RATIO
 from tests.runs import times
+from tests.sealed.homes import EVENTS, SCHEMA
 
 SPAWN = multiprocessing.get_context("spawn")
-SCHEMA = pa.schema([("city", pa.string()), ("price", pa.int32()), ("tags", pa.list_(pa.string()))])
-EVENTS = pa.record_batch(
-    [
-        ["Galway", "Cork", "Galway", None, "Sligo", "Cork"],
-        [10, 20, None, 30, 40, 25],
-        [["sea"], [], ["sea", "old"], None, ["old", None], ["new"]],
-    ],
-    SCHEMA,
-)
 WHERES = [
     *("city = 'Galway'", "city = 'Cork' AND price < 22", "price >= 20", "city IS NULL"),
     *("city LIKE 'G%' OR price = 40", "array_contains(tags, 'sea')", "city RLIKE 'o.k'", "TRUE"),

@@ -96,25 +96,26 @@ class ReportFolder:
     def add_tallies(self, tallies: Mapping[str, Tally], problems: Sequence[KeyedProblem]) -> None:
         """Add what the models did in one task."""
         with locked(self.path / TALLIES):
-            all_ = self._tallies()
+            plain = _read_json(self.path / TALLIES)
             for name, tally in tallies.items():
-                all_[name] = all_.get(name, Tally()) + tally
-            replace_json(self.path / TALLIES, {name: one.to_json() for name, one in all_.items()})
+                before = Tally.from_json(plain[name]) if name in plain else Tally()
+                plain[name] = (before + tally).to_json()
+            replace_json(self.path / TALLIES, plain)
             append_lines(self.path / PROBLEMS, map(asdict, problems), KEPT)
 
     def add_counts(self, counts: Mapping[str, int], refused: Sequence[RefusedEvent]) -> None:
         """Add what became of one task's sealed events."""
         with locked(self.path / COUNTS):
-            all_ = self._counts()
+            plain = _read_json(self.path / COUNTS)
             for name, count in counts.items():
-                all_[name] = all_.get(name, 0) + count
-            replace_json(self.path / COUNTS, all_)
+                plain[name] = plain.get(name, 0) + count
+            replace_json(self.path / COUNTS, plain)
             append_lines(self.path / REFUSED, map(asdict, refused), KEPT)
 
     def tallies(self) -> dict[str, Tally]:
         """What each model did on each column, in all tasks that have ended."""
-        with locked(self.path / TALLIES):
-            return self._tallies()
+        plain = _read_json(self.path / TALLIES)
+        return {name: Tally.from_json(one) for name, one in plain.items()}
 
     def problems(self) -> list[KeyedProblem]:
         """The first events that models could not read or failed on."""
@@ -123,20 +124,12 @@ class ReportFolder:
 
     def counts(self) -> dict[str, int]:
         """How many there were of what is counted, and of each kind of error."""
-        with locked(self.path / COUNTS):
-            return self._counts()
+        return _read_json(self.path / COUNTS)
 
     def refused(self) -> list[RefusedEvent]:
         """The first events that were refused."""
         with locked(self.path / COUNTS):
             return [RefusedEvent(**json.loads(line)) for line in lines_of(self.path / REFUSED)]
-
-    def _tallies(self) -> dict[str, Tally]:
-        plain = _read_json(self.path / TALLIES)
-        return {name: Tally.from_json(one) for name, one in plain.items()}
-
-    def _counts(self) -> dict[str, int]:
-        return _read_json(self.path / COUNTS)
 
 
 class Report:
@@ -231,4 +224,5 @@ class Report:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
+    # The file is replaced as a whole, so whoever only reads it needs no lock.
     return json.loads(path.read_text()) if path.exists() else {}

@@ -13,17 +13,10 @@ from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import (
-    BinaryType,
-    ByteType,
-    DataType,
-    IntegerType,
-    LongType,
-    ShortType,
-    StringType,
-)
+from pyspark.sql.types import BinaryType, DataType, IntegralType, StringType
 
 from caddis.errors import EventError, SubscriptionTableError
+from caddis.sealed.events import ROUTING, sealed_schema
 from caddis.sealed.keys import Directory
 from caddis.sealed.matcher import warm_up
 from caddis.spark.base import new_folder, outlives_us, removed_at_exit
@@ -36,19 +29,13 @@ Publishers: TypeAlias = Directory | str | PathLike[str]
 
 PUBLISHERS = "publishers.json"
 EVENT_KEY = "event_id"
-WHOLE = (ByteType, ShortType, IntegerType, LongType)
-COMPARED = {
-    "event_id": (StringType, *WHOLE),
-    "stream": (StringType,),
-    "epoch": WHOLE,
-    "publisher": (StringType,),
-    "filter": (BinaryType,),
-    "tokens": (BinaryType,),
-    "point": (BinaryType,),
+COMPARED = (EVENT_KEY, "stream", "epoch", "publisher", *ROUTING)
+"""The columns that sealed matching reads; a gate reads all."""
+SPARK_TYPES: dict[pa.DataType, tuple[type[DataType], ...]] = {
+    pa.string(): (StringType,),
+    pa.int64(): (IntegralType,),
+    pa.binary(): (BinaryType,),
 }
-"""The columns that sealed matching reads."""
-CHECKED = {"run": WHOLE, "number": WHOLE, "payload": (BinaryType,), "signature": (BinaryType,)}
-"""Those that a gate reads beside them."""
 
 
 def match_sealed(
@@ -104,21 +91,25 @@ def sealed_columns(events: DataFrame, *, checked: bool) -> tuple[str, ...]:
 
     checked: whether a gate reads them, too.
     """
-    wanted: dict[str, tuple[type[DataType], ...]] = dict(COMPARED)
-    if checked:
-        wanted |= CHECKED
-    for name, types in wanted.items():
+    schema = sealed_schema(pa.string())
+    names = tuple(schema.names) if checked else COMPARED
+    for name in names:
         if name not in events.columns:
             raise EventError(
                 f"sealed events have a column {name!r}; these have {', '.join(events.columns)}. "
                 "Are they sealed?"
             )
         type_ = events.schema[name].dataType
-        if not isinstance(type_, types):
+        kinds = (
+            (StringType, IntegralType)
+            if name == EVENT_KEY
+            else SPARK_TYPES[schema.field(name).type]
+        )
+        if not isinstance(type_, kinds):
             raise EventError(
                 f"the column {name!r} of sealed events cannot be {type_.simpleString()}"
             )
-    return tuple(wanted)
+    return names
 
 
 def _read(publishers: Publishers | None) -> Directory | None:

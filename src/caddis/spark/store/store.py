@@ -172,7 +172,10 @@ class SubscriptionStore:
         texts[UNWRITTEN] = pa.table({"subscription_id": ids, "where": segments.wheres(table)})
         with self._folder.writing():
             version = self._folder.current()
-            self._check_id_type(version, ids.type, texts)
+            if version.segments and (kept := _id_type(texts[version.segments[0]])) != ids.type:
+                raise SubscriptionTableError(
+                    f"the store's subscription_ids are {kept}, these are {ids.type}"
+                )
             good = ids.filter(pa.array(~np.isin(np.arange(len(ids)), bad)))
             removed = _without(version, good, texts)
             if len(bad):
@@ -268,17 +271,8 @@ class SubscriptionStore:
     @property
     def id_type(self) -> pa.DataType:
         """The type of the subscriptions' ids: that of the first that were added."""
-        return self._id_type(self._folder.current(), _Texts(self._folder))
-
-    def _id_type(self, version: Version, texts: _Texts) -> pa.DataType:
-        return texts[version.segments[0]].schema.field(0).type if version.segments else pa.string()
-
-    def _check_id_type(self, version: Version, type_: pa.DataType, texts: _Texts) -> None:
-        if version.segments and self._id_type(version, texts) != type_:
-            raise SubscriptionTableError(
-                f"the store's subscription_ids are {self._id_type(version, texts)}, "
-                f"these are {type_}"
-            )
+        version, texts = self._folder.current(), _Texts(self._folder)
+        return _id_type(texts[version.segments[0]]) if version.segments else pa.string()
 
 
 class _Texts(dict[str, pa.Table]):
@@ -321,10 +315,11 @@ def _schema_of(events: pa.Schema | DataFrame | None, timezone: str) -> pa.Schema
 def _ids_of(given: Iterable[object] | SubscriptionTable) -> Iterable[object]:
     if isinstance(given, DataFrame):
         given = given.select("subscription_id").toArrow()
-    ids: Iterable[object] = (
-        given["subscription_id"].to_pylist() if isinstance(given, pa.Table) else given
-    )
-    return ids
+    return given["subscription_id"].to_pylist() if isinstance(given, pa.Table) else given
+
+
+def _id_type(table: pa.Table) -> pa.DataType:
+    return table.schema.field("subscription_id").type
 
 
 def _in_type(ids: Iterable[object], type_: pa.DataType) -> pa.Array:
@@ -355,7 +350,5 @@ def _places(ids: pa.Array | pa.ChunkedArray, wanted: pa.Array | list[object]) ->
     """Where the wanted ids stand among ids."""
     if not isinstance(wanted, pa.Array):
         wanted = pa.array(wanted, ids.type)
-    found = pc.is_in(ids, wanted.cast(ids.type))
-    return np.flatnonzero(
-        found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy()
-    ).astype(np.int32)
+    is_wanted = pc.is_in(ids, wanted.cast(ids.type)).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(is_wanted).astype(np.int32)
