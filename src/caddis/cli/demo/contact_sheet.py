@@ -34,17 +34,24 @@ MODEL_HEADINGS = ("model", "runs", "saved", "", "from cache", "unreadable", "ms 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A photo, where it was taken, and the answers that made it match."""
+    """A photo that a subscription got.
+
+    caption: where and when it was taken.
+    answers: the concepts that made it match, each with "yes" or "no".
+    """
 
     jpeg: bytes
     caption: str
     answers: tuple[tuple[str, str], ...]
-    """Concepts, and "yes" or "no" for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A subscription, how many frames it got, and some of them."""
+    """A subscription and its frames.
+
+    got: how many frames it got.
+    frames: some of these, which are shown.
+    """
 
     name: str
     where: str
@@ -54,10 +61,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """All that is shown."""
+    """All that is shown.
+
+    facts: names of what was counted, and the numbers.
+    """
 
     facts: tuple[tuple[str, str], ...]
-    """Names of what was counted, and the numbers."""
     models: tuple[ModelUse, ...]
     sections: tuple[Section, ...]
 

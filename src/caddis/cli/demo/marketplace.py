@@ -36,7 +36,11 @@ LOOKED_AT = 50_000
 
 @dataclass(frozen=True, slots=True)
 class ShownSubscription:
-    """What one person asked for, how many offers that person got, and one of them."""
+    """One person's subscription, and what it got.
+
+    offers: how many offers it matched.
+    example: one of these offers, in words.
+    """
 
     subscription_id: str
     where: str
@@ -46,7 +50,11 @@ class ShownSubscription:
 
 @dataclass(frozen=True, slots=True)
 class MarketplaceSummary:
-    """How many offers were matched, how fast, and what some people got."""
+    """How many offers were matched, how fast, and what some people got.
+
+    warm_pass_seconds: of the second pass; the rate is computed from it.
+    seconds: of the whole demo, with making the data and starting Spark.
+    """
 
     offers: int
     subscriptions: int

@@ -54,7 +54,12 @@ FILES_A_BATCH = 8
 
 @dataclass(frozen=True, slots=True)
 class PhotoSummary:
-    """What was matched, how fast, and what the subscriptions that are shown got."""
+    """What was matched, how fast, and what the subscriptions that are shown got.
+
+    sheet: the file of the contact sheet.
+    sections: the subscriptions that are shown.
+    batches: the stream's micro-batches, in order.
+    """
 
     frames: int
     sheet: Path

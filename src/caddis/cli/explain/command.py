@@ -51,7 +51,10 @@ app = typer.Typer()
 
 @dataclass(frozen=True, slots=True)
 class ExplainOptions:
-    """Which subscriptions to explain, and for which events."""
+    """Which subscriptions to explain, for which events, and how much to show.
+
+    The events' columns are those of `schema`, else of `events`, else of the store.
+    """
 
     subscriptions: Annotated[
         Path,
@@ -88,7 +91,11 @@ class ExplainOptions:
 
 @dataclass(frozen=True, slots=True)
 class ExplainSummary:
-    """How the subscriptions are indexed, and how a sample of events was decided, if one was."""
+    """How the subscriptions are indexed.
+
+    limit: how many entries to show in each list.
+    sample: how some events were decided with models, if any were.
+    """
 
     explanation: Explanation
     limit: int

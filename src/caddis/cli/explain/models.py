@@ -28,11 +28,14 @@ SHOWN_ANSWERS = 4
 
 @dataclass(frozen=True, slots=True)
 class CostComparison:
-    """What was paid for events, and the least that could have been, in milliseconds."""
+    """What was paid for events, and the least that could have been, in milliseconds.
+
+    events: how many were compared.
+    left_out: how many were not, because a model gave no answer and so nobody knows the least.
+    """
 
     events: int
     left_out: int
-    """Events about which a model gave no answer, so nobody knows the least."""
     paid: float
     least: float
 

@@ -45,7 +45,11 @@ app = typer.Typer()
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
-    """What to match, where to write the matches, and how."""
+    """What to match, where to write the matches, and how.
+
+    Without `stream` the files that are there are matched once, and `once` and `checkpoint` are
+    refused.
+    """
 
     events: Annotated[Path, option("PATH", "A file of events, or a folder of such files.")]
     subscriptions: Annotated[

@@ -15,19 +15,24 @@ from caddis.files import INVALID, file_count
 
 @dataclass(slots=True)
 class MatchSummary:
-    """What has been matched so far: by a batch that is done, or since a stream was started."""
+    """What has been matched so far: by a batch that is done, or since a stream was started.
+
+    began: when the verb was started, by the monotonic clock.
+    invalid: how many of the subscriptions were skipped.
+    batches: how many micro-batches a stream has written.
+    """
 
     out: Path
     format: str
     is_stream: bool
+    began: float = field(default_factory=time.monotonic)
+    models: ModelSummary = field(default_factory=ModelSummary)
     subscriptions: int = 0
     invalid: int = 0
     events: int = 0
     matches: int = 0
     batches: int = 0
     matching_seconds: float = 0.0
-    models: ModelSummary = field(default_factory=ModelSummary)
-    began: float = field(default_factory=time.monotonic)
 
     @classmethod
     def begin(cls, options: MatchOptions) -> MatchSummary:

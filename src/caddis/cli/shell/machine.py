@@ -28,7 +28,10 @@ JAVA_ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java runtime."""
+    """A Java runtime.
+
+    version: as it names itself, such as 17.0.15 or 1.8.0_402.
+    """
 
     path: Path
     version: str
