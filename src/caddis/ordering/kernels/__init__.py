@@ -11,19 +11,7 @@
 `layout` draws the arrays that they share. Each kernel has a twin in plain Python in the tests.
 """
 
-from caddis.ordering.kernels.choice import (
-    EMEC,
-    FORESIGHT,
-    LOOKAHEAD,
-    PER_SUBSCRIPTION,
-    PRANK,
-    ROLLOUT,
-    RUN_ALL,
-    UNIT_PRICE,
-    choose,
-    settle_events,
-    tell,
-)
+from caddis.ordering.kernels.choice import POLICY_NUMBERS, choose, settle_events, tell
 from caddis.ordering.kernels.layout import (
     MEMO,
     NONE,
@@ -37,18 +25,11 @@ from caddis.ordering.kernels.layout import (
 from caddis.ordering.kernels.residual import copy_literals, group_pairs, share_links, weigh
 
 __all__ = [
-    "EMEC",
-    "FORESIGHT",
-    "LOOKAHEAD",
     "MEMO",
     "NONE",
     "OPEN",
-    "PER_SUBSCRIPTION",
-    "PRANK",
-    "ROLLOUT",
-    "RUN_ALL",
+    "POLICY_NUMBERS",
     "SATISFIED",
-    "UNIT_PRICE",
     "Clauses",
     "GraphArrays",
     "MemoArrays",

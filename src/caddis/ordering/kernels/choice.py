@@ -27,13 +27,25 @@ from caddis.ordering.kernels.residual import settle
 from caddis.ordering.kernels.rollout import MOST_CLAUSES, better, compact, lookahead_either
 
 RUN_ALL, PER_SUBSCRIPTION, PRANK, UNIT_PRICE, EMEC, LOOKAHEAD, FORESIGHT, ROLLOUT = range(8)
-"""The policies, as the kernels know them."""
+POLICY_NUMBERS = {
+    "run-all": RUN_ALL,
+    "per-subscription": PER_SUBSCRIPTION,
+    "prank": PRANK,
+    "unit-price": UNIT_PRICE,
+    "emec": EMEC,
+    "lookahead": LOOKAHEAD,
+    "foresight": FORESIGHT,
+    "rollout": ROLLOUT,
+}
+"""The policies, as the kernels know them; those from LOOKAHEAD on think, the others are greedy."""
 
 MOST_LOOKED_AHEAD = 256
 """In a part of more clauses the unit price is as good as looking ahead, and far quicker."""
 
 FULL = MEMO * 3 // 4
-"""So many slots of a memo are taken at most: then nothing more is remembered."""
+"""How many slots of a memo may be taken. A fuller table would be slow to search, so nothing more is
+remembered then.
+"""
 
 
 @njit(cache=True)
@@ -74,6 +86,8 @@ def shares_links(begin: int, count: int, clauses: Clauses) -> bool:
 @njit(cache=True)
 def thoughtful(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The choice of a policy that looks ahead, for one part."""
+    # What can be solved is solved; else lookahead decides, unless links have several clauses or
+    # the unit price is to be tried against it.
     if policy > LOOKAHEAD and 1 < count <= MOST_CLAUSES:
         best = solved(begin, count, clauses, plan)
         if best != NONE:
@@ -123,6 +137,7 @@ def recalled(
     scratch: Scratch,
 ) -> int:
     """The choice that was made for a part like this one, or is made now."""
+    # Where one model is all that is needed there is nothing to choose, and nothing to remember.
     model = only_model(begin, count, clauses, plan)
     if model != NONE:
         return model
@@ -142,7 +157,7 @@ def recalled(
 
 @njit(cache=True)
 def want_all(begin: int, count: int, clauses: Clauses, plan: PlanArrays, wanted: Bools) -> None:
-    """Want every model that some clauses need."""
+    """Mark every model that some clauses need."""
     order, starts = clauses.order, clauses.literal_starts
     for i in range(begin, begin + count):
         for at in range(starts[order[i]], starts[order[i]] + clauses.literal_counts[order[i]]):
@@ -158,7 +173,7 @@ def choose(
     memo: MemoArrays,
     wanted: Bools,
 ) -> None:
-    """Mark the models that events want to run next; each of them has something open."""
+    """Mark the models that events run next; each of these events has something open."""
     scratch, clauses = new_scratch(graph, plan), graph.clauses
     for event in events:
         begin, count = graph.starts[event], graph.counts[event]
@@ -177,7 +192,7 @@ def choose(
 
 @njit(cache=True)
 def settle_events(events: Int32s, graph: GraphArrays, news: bool) -> Int32s:
-    """Bring events up to what is known of them; those that are still open."""
+    """Draw the conclusions of what is known of events, and give those that are still open."""
     still, kept, clauses = np.empty(len(events), np.int32), 0, graph.clauses
     for event in events:
         begin, count = graph.starts[event], graph.counts[event]
@@ -190,7 +205,7 @@ def settle_events(events: Int32s, graph: GraphArrays, news: bool) -> Int32s:
 
 @njit(cache=True)
 def tell(events: Int32s, concepts: Int32s, answers: Marks, graph: GraphArrays) -> None:
-    """Note answers (a row an event, a column a concept) where none is known yet."""
+    """Note answers, a row for each event and a column for each concept, where none is known yet."""
     for i in range(len(events)):
         for j in range(len(concepts)):
             if graph.known[events[i], concepts[j]] == UNASKED:

@@ -18,11 +18,11 @@ from caddis.arrays import Floats, Int32s, Int64s
 from caddis.ordering.kernels.layout import NONE, Clauses, PlanArrays
 
 MOST_STATES = 2200
-"""Up to so many states a part is solved: seven models of one concept have 2187."""
+"""A part with more states than this is not solved: seven models of one concept have 2187."""
 MOST_LINKS = 62
-"""Up to so many shared links."""
+"""A part with more shared links than this is not solved: they are bits of one int64."""
 OWN = 1 << MOST_LINKS
-"""The bit of a clause that has a link of its own."""
+"""The bit of a clause that has a link of its own, which no other clause can satisfy."""
 
 
 class Digits(NamedTuple):
@@ -30,17 +30,17 @@ class Digits(NamedTuple):
 
     models: Int64s
     weights: Int64s
-    """What a digit counts."""
+    """What one step of each digit adds to the number of a state."""
     values: Int64s
-    """How many values it has: 1 + 2^concepts."""
+    """How many values each digit has: 1 + 2^concepts."""
     first: Int64s
-    """The first of the model's concepts; they are numbered next to each other."""
+    """The first concept of each digit's model; a model's concepts have adjacent numbers."""
     now: Int64s
     """The digits of the state at hand."""
 
 
 class Part(NamedTuple):
-    """Clauses in bits."""
+    """The clauses of a part in bits."""
 
     yes: Int64s
     """The concepts that must be true."""
@@ -53,9 +53,9 @@ class Part(NamedTuple):
 def widths_of(
     begin: int, count: int, clauses: Clauses, answered_by: Int32s, models: int, bits: Int64s
 ) -> Int64s:
-    """By model: how many of its concepts are open; none at all if that makes too many states.
+    """How many concepts of each model are open; an empty array if that makes too many states.
 
-    Notes for each open concept which of its model's it is; bits are -1 before.
+    bits: -1 before; then for each open concept which of its model's concepts it is.
     """
     widths, states = np.zeros(models, np.int64), 1
     for i in range(begin, begin + count):
@@ -63,6 +63,7 @@ def widths_of(
         for at in range(start, start + clauses.literal_counts[clauses.order[i]]):
             concept = clauses.literals[at] >> 1
             if bits[concept] < 0 and states <= MOST_STATES:
+                # The model's factor 1 + 2^width gives way to that of one concept more.
                 model = answered_by[concept]
                 states //= 1 + (1 << widths[model]) if widths[model] else 1
                 bits[concept] = widths[model]
@@ -89,7 +90,7 @@ def digits_of(widths: Int64s, answered_by: Int32s, bits: Int64s) -> Digits:
 
 @njit(cache=True)
 def part_of(begin: int, count: int, clauses: Clauses, bits: Int64s) -> Part:
-    """A part in bits; without clauses if it has too many shared links."""
+    """A part in bits; it is empty if there are too many shared links."""
     part = Part(np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64))
     links, known = np.empty(MOST_LINKS + 1, np.int32), 0
     for i in range(count):
@@ -117,7 +118,7 @@ def part_of(begin: int, count: int, clauses: Clauses, bits: Int64s) -> Part:
 
 @njit(cache=True)
 def outcome_chances(digits: Digits, bits: Int64s, plan: PlanArrays) -> Floats:
-    """By digit and its values but 0: how likely the model answers so."""
+    """How likely the model of each digit gives each of its possible answers."""
     most = 1
     for values in digits.values:
         most = max(most, values)
@@ -136,7 +137,11 @@ def outcome_chances(digits: Digits, bits: Int64s, plan: PlanArrays) -> Floats:
 
 @njit(cache=True)
 def open_concepts(part: Part, true: int, known: int) -> int:
-    """The concepts that open clauses need, if some are known, and some of these true."""
+    """The concepts that open clauses need.
+
+    true, known: the concepts that are true and those that are known, as bits.
+    """
+    # First the links that are satisfied, then the clauses that one which is not still waits for.
     done, needed = 0, 0
     for i in range(len(part.yes)):
         yes, no = part.yes[i], part.no[i]
@@ -154,6 +159,7 @@ def open_in_state(part: Part, digits: Digits) -> int:
     """The concepts that are needed in the state at hand."""
     true, known = 0, 0
     for digit in range(len(digits.now)):
+        # 2^concepts - 1, the mask of a model's concepts, is two less than the values of its digit.
         if digits.now[digit] > 0:
             true |= (digits.now[digit] - 1) << digits.first[digit]
             known |= (digits.values[digit] - 2) << digits.first[digit]
@@ -175,6 +181,7 @@ def step_back(digits: Digits) -> None:
 def first_model(part: Part, digits: Digits, costs: Floats, chances: Floats, values: Floats) -> int:
     """The first model of a strategy of least expected cost; values is filled, by state."""
     choice = NONE
+    # Answers only ever raise a digit, so the values of all later states are there already.
     for state in range(len(values) - 1, -1, -1):
         needed, least = open_in_state(part, digits), np.inf
         for digit in range(len(digits.models)):

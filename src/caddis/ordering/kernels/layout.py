@@ -23,24 +23,24 @@ OPEN, SATISFIED, REFUSED, DROPPED = range(4)
 """What became of a clause."""
 
 MEMO = 1 << 16
-"""Slots of a memory of choices."""
+"""How many slots a memory of choices has: a power of two, so that a mask finds a slot."""
 
 NONE = -1
-"""In place of a model: there is none to choose."""
+"""What stands for a model where there is none to choose."""
 
 MOST_ASKED = 4
-"""Of a model with more open concepts than this, answers are not gone through one by one."""
+"""A model with more open concepts than this has too many outcomes, 2^concepts, to try them all."""
 
 
 class PlanArrays(NamedTuple):
     """What the policies believe: prices and chances."""
 
     costs: Floats
-    """By model."""
+    """The price of each model."""
     chances: Floats
-    """By literal: how likely it is true."""
+    """How likely each literal is true."""
     answered_by: Int32s
-    """By concept: its model."""
+    """The model of each concept."""
 
 
 class MemoArrays(NamedTuple):
@@ -60,17 +60,17 @@ class Clauses(NamedTuple):
     literal_counts: Int32s
     literals: Int32s
     twins: Int32s
-    """By clause: the next of those that need the same, or -1."""
+    """The next of the clauses that need the same as each clause, or -1."""
     weights: Int32s
-    """By clause: how many links wait for it, its twins' included."""
+    """How many links wait for each clause and its twins."""
     pinned: Bools
     share_starts: Int64s
     shares: Int32s
-    """By clause: the links that it shares with other clauses."""
+    """The links that clause q shares with others: `shares[share_starts[q]:share_starts[q + 1]]`."""
     done: Bools
-    """By shared link: whether it is satisfied."""
+    """Whether each shared link is satisfied."""
     verdicts: Marks
-    """By clause."""
+    """What became of each clause."""
 
 
 class GraphArrays(NamedTuple):
@@ -80,4 +80,4 @@ class GraphArrays(NamedTuple):
     counts: Int64s
     clauses: Clauses
     known: Marks
-    """By event and concept."""
+    """What is known, a row for each event and a column for each concept."""

@@ -1,21 +1,19 @@
-"""The edges of a graph: from each open clause to the models that it needs, in its own order.
-
-The lookahead goes through them again and again, so they are laid out next to each other. What a
-clause needs of a model is kept as bits, one for each concept that the model answers here, so that
-an outcome of the model is a number.
-
-One step ahead on the expected cost that remains.
+"""One step ahead on the expected cost that remains.
 
 If every clause ran its models in its own order, cheapest to refute first, and shared the answers,
 clause q would get as far as model f with probability reach_q(f), the product of what the models
 before f let pass; f would run if any clause gets there: need(f) = 1 - ∏(1 - reach_q(f)). The value
-of a state is V = Σ cost(f)·need(f). Chosen is the model with the least cost + E[V after its
-answers].
+of a state is V = Σ cost(f)·need(f). The model with the least cost + E[V after its answers] is
+chosen.
 
 A model is judged by the clauses alone that it stands in: their factors are taken out of the
 products and others put in. A product is kept as (zeros, rest) for TINY^zeros · rest. A clause that
 gets to a model for certain leaves a TINY, so that it can be taken out again, and a product of very
 many clauses does not underflow.
+
+The edges from open clauses to the models that they need are gone through again and again, so they
+are laid out next to each other. What a clause needs of a model is kept as bits, one for each
+concept that the model answers here, so that an outcome of the model is a number.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from caddis.ordering.kernels.layout import MOST_ASKED, NONE, Clauses, PlanArrays
 
 
 class Edges(NamedTuple):
-    """Those of clause i are `starts[i] : starts[i + 1]`."""
+    """From clauses to models; clause i has `starts[i] : starts[i + 1]`, in its own order."""
 
     starts: Int32s
     clauses: Int32s
@@ -45,11 +43,11 @@ class Conditions(NamedTuple):
     """What clauses need of their models, answer by answer."""
 
     asks: Int32s
-    """By model: how many of its concepts are open, counted up to MOST_ASKED + 1."""
+    """How many concepts of each model are open, counted up to MOST_ASKED + 1."""
     asked: Int32s
-    """By model: which these are, as far as they fit."""
+    """Which concepts these are, as far as they fit."""
     needs: Int32s
-    """By edge: which of them must be true for the clause to pass, and which false, as bits."""
+    """Which of them must be true for the clause of each edge to pass, and which false, as bits."""
 
 
 @njit(cache=True)
@@ -125,7 +123,7 @@ TINY, HUGE = 2.0**-400, 2.0**400
 
 
 class Idle(NamedTuple):
-    """By model: the product that no clause gets to it, and what an outcome multiplies it by."""
+    """How likely no clause gets to each model: a product, and by what an outcome multiplies it."""
 
     zeros: Int32s
     rests: Floats
@@ -133,7 +131,9 @@ class Idle(NamedTuple):
     factors: Floats
     is_touched: Bools
     touched: Int32s
-    """The models that an outcome touches; one more is written than counts."""
+    """The models that an outcome touches. There is room for one more, since a model is written down
+    before it is known whether it counts.
+    """
 
 
 @njit(cache=True, forceinline=True)
@@ -144,7 +144,7 @@ def missed(reach: float) -> float:
 
 @njit(cache=True, forceinline=True)
 def scaled(rest: float) -> tuple[float, int]:
-    """A product within bounds, and how many TINYs were taken out of it for that."""
+    """The product within bounds, and how many TINYs were taken out of it for that."""
     if rest < TINY:
         return rest * HUGE, 1
     if rest > HUGE:
@@ -184,7 +184,7 @@ def idle_models(edges: Edges, models: int) -> Idle:
 
 @njit(cache=True, error_model="numpy")
 def replace(edge: int, after: float, touched: int, edges: Edges, idle: Idle) -> int:
-    """Let the reach of an edge become another; how many models are touched then."""
+    """Change the reach of an edge, and give how many models are touched then."""
     model = edges.models[edge]
     idle.touched[touched] = model
     touched += not idle.is_touched[model]
@@ -197,7 +197,7 @@ def replace(edge: int, after: float, touched: int, edges: Edges, idle: Idle) -> 
 
 @njit(cache=True)
 def shift(members: Int32s, chances: Floats, edges: Edges, idle: Idle) -> int:
-    """Let a model have run, and each of its clauses have passed with a chance.
+    """Suppose that a model has run, and that each of its clauses has passed with a chance.
 
     The models before it are reached with that chance, those behind it as if it were not there.
     Gives how many models are touched.
@@ -206,6 +206,7 @@ def shift(members: Int32s, chances: Floats, edges: Edges, idle: Idle) -> int:
     for i in range(len(members)):
         own, chance = members[i], chances[i]
         clause, reach = edges.clauses[own], chance * edges.reach[own]
+        # Models before this one are reached as before if the clause has passed for certain.
         for edge in range(own if chance == 1 else edges.starts[clause], own):
             touched = replace(edge, chance * edges.reach[edge], touched, edges, idle)
         for edge in range(own + 1, edges.starts[clause + 1]):
@@ -216,7 +217,7 @@ def shift(members: Int32s, chances: Floats, edges: Edges, idle: Idle) -> int:
 
 @njit(cache=True)
 def value_change(touched: int, idle: Idle, costs: Floats) -> float:
-    """By what an outcome changes the value of the state; the outcome is forgotten."""
+    """How much an outcome changes the value of the state; the outcome is forgotten."""
     total = 0.0
     for i in range(touched):
         model = idle.touched[i]
@@ -238,9 +239,10 @@ def after_answers(
     idle: Idle,
     plan: PlanArrays,
 ) -> float:
-    """By what the answers of a model are expected to change the value of the state.
+    """How much the answers of a model are expected to change the value of the state.
 
-    members: its edges; chances: room for theirs to pass.
+    members: the edges of the model.
+    chances: memory for as many numbers.
     """
     total, asks, needs = 0.0, asked.asks[model], asked.needs
     for outcome in range(1 << asks):
@@ -275,6 +277,8 @@ def lookahead(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int
         if asked.asks[model] == 0:
             continue
         members = of_models[starts[model] : starts[model + 1]]
+        # Totals are relative to the value of this state, which every model would add: running the
+        # model for certain costs what it was not expected to cost already.
         total = plan.costs[model] * (1 - need(idle.zeros[model], idle.rests[model]))
         if asked.asks[model] > MOST_ASKED:
             total += after_many_answers(members, edges, idle, plan)

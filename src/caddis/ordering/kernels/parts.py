@@ -18,25 +18,25 @@ from caddis.ordering.kernels.residual import hashed
 
 
 class Scratch(NamedTuple):
-    """Room to work in, for one event at a time; tables are stamped, so that none is cleared."""
+    """Memory for one event at a time; tables are stamped with the event and never cleared."""
 
     parents: Int32s
-    """By place of an open clause: that of another one of its part, nearer to its root."""
+    """A forest: for the place of each open clause, that of one nearer to the root of its part."""
     moved: Int32s
     ends: Int32s
-    """By part: where it ends in the graph's order."""
+    """Where each part ends in the graph's order."""
     filled: Int32s
     model_stamp: Int32s
     model_place: Int32s
     link_stamp: Int32s
     link_place: Int32s
     link_key: Int64s
-    """By shared link: the sum of the hashes of the clauses that lead to it."""
+    """The sum of the hashes of the clauses that lead to each shared link."""
 
 
 @njit(cache=True)
 def new_scratch(graph: GraphArrays, plan: PlanArrays) -> Scratch:
-    """Room for the largest event of a graph."""
+    """Memory that is enough for the largest event of a graph."""
     most = 1
     for count in graph.counts:
         most = max(most, count)
@@ -57,6 +57,7 @@ def new_scratch(graph: GraphArrays, plan: PlanArrays) -> Scratch:
 @njit(cache=True)
 def root(parents: Int32s, place: int) -> int:
     """The place that stands for a part."""
+    # Each step also halves the path, so that later searches are short.
     while parents[place] != place:
         parents[place] = parents[parents[place]]
         place = parents[place]
@@ -102,7 +103,10 @@ def join_clauses(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scra
 
 @njit(cache=True)
 def part_ends(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch) -> int:
-    """Put an event's clauses in the order of their parts; how many parts, and where each ends."""
+    """Put an event's clauses in the order of their parts, and give how many parts there are.
+
+    `scratch.ends` then holds where each part ends.
+    """
     begin, count, order = graph.starts[event], graph.counts[event], graph.clauses.order
     if count == 1:
         scratch.ends[0] = begin + 1
@@ -119,6 +123,7 @@ def part_ends(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch
     if parts == 1:
         scratch.ends[0] = begin + count
         return 1
+    # A counting sort by part: sizes become starts, and each start ends up where its part does.
     at = begin
     for part in range(parts):
         size = scratch.ends[part]
@@ -133,7 +138,7 @@ def part_ends(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch
 
 @njit(cache=True, forceinline=True)
 def mixed(value: int) -> int:
-    """A hash of an integer."""
+    """A hash of an integer: the multipliers are those of splitmix64."""
     bits = np.uint64(value) * np.uint64(0xBF58476D1CE4E5B9)
     bits ^= bits >> np.uint64(31)
     return np.int64(bits * np.uint64(0x94D049BB133111EB))  # type: ignore[return-value]
@@ -141,7 +146,11 @@ def mixed(value: int) -> int:
 
 @njit(cache=True)
 def state_key(begin: int, count: int, clauses: Clauses, scratch: Scratch) -> int:
-    """A hash of what is open in a part: of clauses in any order, and of which share links."""
+    """A hash of what is open in a part: its clauses, and which of them share links.
+
+    Clauses and links are summed up, so that their order and numbers do not matter: parts of other
+    events that are left with the same have the same key. It is never 0, which marks a free slot.
+    """
     order, starts, counts = clauses.order, clauses.literal_starts, clauses.literal_counts
     key, shared, by_link = 0, False, scratch.link_key
     for i in range(begin, begin + count):

@@ -1,8 +1,8 @@
-"""What it is worth to run a model next: the greedy prices of the papers, loops over one graph.
+"""The greedy prices of the papers: what it is worth to run a model next.
 
-Each takes the open clauses of one event and gives the model to run. A clause weighs as many edges
-as links wait for it. A model that answers several concepts of a clause is priced once for all of
-them.
+Each kernel takes the open clauses of one event and gives the model to run. An edge leads from a
+clause to a concept that it needs, and counts as often as links wait for the clause. A model that
+answers several concepts of a clause is priced once for all of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def is_first(literals: Int32s, start: int, at: int, answered_by: Int32s) -> bool
 
 @njit(cache=True)
 def pass_chance(literals: Int32s, at: int, end: int, plan: PlanArrays) -> tuple[float, int]:
-    """How likely the model of the literal `at` leaves the clause alive, and of how many edges."""
+    """How likely the model of a literal leaves its clause alive, and how many edges it covers."""
     model = plan.answered_by[literals[at] >> 1]
     chance, edges = plan.chances[literals[at]], 1
     for i in range(at + 1, end):
@@ -38,7 +38,7 @@ def pass_chance(literals: Int32s, at: int, end: int, plan: PlanArrays) -> tuple[
 
 @njit(cache=True)
 def best_ratio(costs: Floats, gains: Floats) -> int:
-    """The model with the least cost for its gain; models without any are no choice."""
+    """The model with the least cost for its gain; models without any gain are no choice."""
     best, least = NONE, np.inf
     for model in range(len(costs)):
         if gains[model] > 0 and costs[model] < least * gains[model]:
@@ -66,7 +66,10 @@ def unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> in
 
 @njit(cache=True)
 def share_range(begin: int, count: int, clauses: Clauses) -> tuple[int, int]:
-    """The shared links of open clauses lie from the first number up to the second."""
+    """The shared links of open clauses lie from the first number up to the second.
+
+    They are numbered event by event, so this is a short range, and tables by link can be small.
+    """
     low, high = len(clauses.done), 0
     for i in range(begin, begin + count):
         clause = clauses.order[i]

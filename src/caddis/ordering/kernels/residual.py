@@ -21,16 +21,17 @@ from caddis.models import NO, UNASKED, YES, Marks
 from caddis.ordering.kernels.layout import DROPPED, REFUSED, SATISFIED, Clauses
 
 DECIDED, IGNORED = -1, -2
-"""In place of an open clause: the pair is a match already; it leads nowhere."""
+"""What stands for the open clause of a pair that is a match already, or that leads nowhere."""
 
 
 @njit(cache=True)
 def group_pairs(
     events: Int32s, clauses: Int32s, of_clause: Int32s, needs: int, count: int
 ) -> tuple[Int32s, Int32s, Int64s]:
-    """By pair: its open clause, DECIDED or IGNORED; by open clause: its need; starts by event.
+    """Join the pairs of each event that have the same need.
 
-    Pairs are sorted by event.
+    Pairs are sorted by event. Gives the open clause of each pair (or DECIDED, or IGNORED), the need
+    of each open clause, and where the open clauses of each event start.
     """
     open_of = np.empty(len(events), np.int32)
     need_of = np.empty(len(events), np.int32)
@@ -79,7 +80,7 @@ def copy_literals(
 def weigh(
     open_of: Int32s, clauses: Int32s, link_starts: Int64s, pinned: Bools, count: int
 ) -> tuple[Int32s, Bools]:
-    """By open clause: how many links wait for it, and whether one waits for it alone."""
+    """How many links wait for each open clause, and whether one of them waits for it alone."""
     weights, is_pinned = np.zeros(count, np.int32), np.zeros(count, np.bool_)
     for i in range(len(open_of)):
         q = open_of[i]
@@ -99,7 +100,7 @@ def share_links(
     links: int,
     count: int,
 ) -> tuple[Int64s, Int32s, Bools]:
-    """By open clause: its shared links, numbered event by event; and which are done already."""
+    """The shared links of each open clause, numbered event by event, and which are done already."""
     starts = np.zeros(count + 1, np.int64)
     for i in range(len(events)):
         if open_of[i] >= 0:
@@ -132,7 +133,7 @@ def share_links(
 
 @njit(cache=True)
 def doubled(flags: Bools) -> Bools:
-    """The flags with as many again, off."""
+    """Copy the flags, and add as many again that are off."""
     larger = np.zeros(2 * len(flags), np.bool_)
     for i in range(len(flags)):
         larger[i] = flags[i]
@@ -140,12 +141,15 @@ def doubled(flags: Bools) -> Bools:
 
 
 MANY = 12
-"""From so many clauses on, equal ones are found by hashing instead of comparing all pairs."""
+"""With so many clauses or more, equal ones are found by hashing instead of comparing all pairs."""
 
 
 @njit(cache=True)
 def thin(literals: Int32s, start: int, count: int, known: Marks) -> int:
-    """Take out what is answered; how many literals are left, or -1 if one is not true."""
+    """Take out what is answered, and give how many literals are left; -1 if one is not true.
+
+    An unknown answer makes neither a concept nor its negation true.
+    """
     kept = start
     for i in range(start, start + count):
         literal = literals[i]
@@ -174,7 +178,7 @@ def thin_chance(literals: Int32s, start: int, end: int, known: Marks, chances: F
 
 @njit(cache=True)
 def close(clause: int, verdict: int, clauses: Clauses) -> bool:
-    """Give a clause and its twins their verdict; whether that satisfied a shared link."""
+    """Give a clause and its twins their verdict, and say whether that satisfied a shared link."""
     news, done = False, clauses.done
     while clause >= 0:
         clauses.verdicts[clause] = verdict
@@ -213,7 +217,7 @@ def need_the_same(one: int, other: int, clauses: Clauses) -> bool:
 
 @njit(cache=True)
 def join_twins(first: int, other: int, clauses: Clauses) -> None:
-    """Hang a clause and its twins behind another."""
+    """Hang a clause and its twins behind another one."""
     last, twins = other, clauses.twins
     while twins[last] >= 0:
         last = twins[last]
@@ -224,7 +228,10 @@ def join_twins(first: int, other: int, clauses: Clauses) -> None:
 
 @njit(cache=True)
 def merge_few(begin: int, count: int, clauses: Clauses) -> int:
-    """Make clauses that need the same one, by comparing all pairs; how many are left."""
+    """Make one clause of those that need the same, by comparing all pairs; gives how many are left.
+
+    Literals are in the plan's order, so equal needs are equal letter by letter.
+    """
     kept, order = begin, clauses.order
     for i in range(begin, begin + count):
         clause, place = order[i], begin
@@ -240,7 +247,9 @@ def merge_few(begin: int, count: int, clauses: Clauses) -> int:
 
 @njit(cache=True)
 def hashed(literals: Int32s, start: int, count: int) -> int:
-    """A hash of a clause's literals."""
+    """A hash of a clause's literals, in their order."""
+    # FNV's start and a multiplier of golden ratio; the shift brings high bits down, since slots are
+    # taken from the low ones.
     value = np.uint64(0xCBF29CE484222325)
     for i in range(start, start + count):
         value = (value ^ np.uint64(literals[i] + 1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -273,7 +282,7 @@ def merge_many(begin: int, count: int, clauses: Clauses) -> int:
 
 @njit(cache=True)
 def drop_idle(begin: int, count: int, clauses: Clauses) -> int:
-    """Drop the clauses that no link waits for; how many are left."""
+    """Drop the clauses that no link waits for, and give how many are left."""
     kept, order = begin, clauses.order
     for i in range(begin, begin + count):
         clause = order[i]
@@ -287,7 +296,7 @@ def drop_idle(begin: int, count: int, clauses: Clauses) -> int:
 
 @njit(cache=True)
 def settle(begin: int, count: int, clauses: Clauses, known: Marks, news: bool) -> int:
-    """Bring an event's clauses up to what is known of it; how many are still open.
+    """Draw the conclusions of what is known of an event, and give how many clauses are still open.
 
     news: whether shared links may have been satisfied since the last time.
     """
@@ -303,6 +312,7 @@ def settle(begin: int, count: int, clauses: Clauses, known: Marks, news: bool) -
         else:
             news = close(clause, SATISFIED if left == 0 else REFUSED, clauses) or news
     count = kept - begin
+    # Clauses can only have become idle if a link was satisfied, and equal only if one was thinned.
     if news:
         count = drop_idle(begin, count, clauses)
     if not thinned or count < 2:

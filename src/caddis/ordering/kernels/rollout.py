@@ -39,11 +39,11 @@ which all that it is passed to would be compiled again; so it is for `FIRST`.
 MOST_DEPTH = 12
 MOST_CLAUSES = 64
 MOST_STEPS = 256
-"""Steps for which both policies may be followed from one state."""
+"""How deep, in how large a part and for how many steps in all policies may be followed."""
 
 
 class Stack(NamedTuple):
-    """A graph of one event; what changes has a row a depth."""
+    """The graph of one part; what changes has a row for each depth."""
 
     counts: Int64s
     order: Int32s
@@ -64,9 +64,9 @@ class Stack(NamedTuple):
 
 @njit(cache=True)
 def sizes(begin: int, count: int, clauses: Clauses) -> tuple[int, int, int, int]:
-    """Of a part: its literals, its edges to shared links, its lowest link and how many from there.
+    """How many literals, edges to shared links, and links a part has, with the lowest link third.
 
-    The links of one event are numbered next to each other.
+    The links of one event have adjacent numbers, so they are counted from the lowest on.
     """
     size, shared, lowest, highest = 0, 0, len(clauses.done), -1
     for i in range(begin, begin + count):
@@ -83,7 +83,7 @@ def sizes(begin: int, count: int, clauses: Clauses) -> tuple[int, int, int, int]
 
 @njit(cache=True)
 def new_stack(count: int, size: int, shared: int, links: int, concepts: int) -> Stack:
-    """Room for a part; nothing is known."""
+    """An empty stack for a part, of which nothing is known."""
     depths = MOST_DEPTH + 1
     return Stack(
         np.zeros(depths, np.int64),
@@ -105,7 +105,7 @@ def new_stack(count: int, size: int, shared: int, links: int, concepts: int) -> 
 
 @njit(cache=True)
 def compact(begin: int, count: int, clauses: Clauses, concepts: int) -> Stack:
-    """A copy of a part as the first row of a stack; twins become one clause.
+    """Copy a part to the first row of a new stack; twins become one clause.
 
     Each weighs 1: a choice is remembered by what clauses need, however many links wait for them.
     """
@@ -179,7 +179,7 @@ def pick(by_price: bool, stack: Stack, depth: int, plan: PlanArrays) -> int:
 
 @njit(cache=True)
 def concepts_at(stack: Stack, depth: int, model: int, answered_by: Int32s, asked: Int32s) -> int:
-    """The concepts of a model that open clauses at a depth need; more than fit: -1."""
+    """How many concepts of a model are open at a depth, or -1 if they do not fit `asked`."""
     found = 0
     for i in range(stack.counts[depth]):
         clause = stack.order[depth, i]
@@ -202,11 +202,12 @@ def concepts_at(stack: Stack, depth: int, model: int, answered_by: Int32s, asked
 
 @njit(cache=True)
 def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanArrays) -> float:
-    """The expected cost of running a model and then following a policy; inf if it is no less than
-    a limit, or cannot be told in the steps that are left.
+    """The expected cost of running a model and then following a policy.
 
-    It is the sum over all steps of what they cost, times how likely one gets there.
+    It is the sum over all steps of what they cost, times how likely one gets there; inf if that is
+    no less than the limit, or cannot be worked out in the steps that are left.
     """
+    # A depth-first walk through all outcomes; each depth has its model's concepts and next outcome.
     weights, outcomes = np.ones(MOST_DEPTH), np.zeros(MOST_DEPTH, np.int64)
     asked, asks = np.empty((MOST_DEPTH, MOST_ASKED), np.int32), np.zeros(MOST_DEPTH, np.int64)
     asks[0] = concepts_at(stack, FIRST, model, plan.answered_by, asked[0])
@@ -240,7 +241,7 @@ def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanA
 
 @njit(cache=True)
 def suppose(stack: Stack, outcome: int, asks: int, asked: Int32s, chances: Floats) -> float:
-    """Take the asked concepts to be as the outcome's bits say; how likely that is."""
+    """Suppose that the asked concepts are as the outcome's bits say; gives how likely that is."""
     chance = 1.0
     for k in range(asks):
         yes = (outcome >> k) & 1
@@ -251,7 +252,7 @@ def suppose(stack: Stack, outcome: int, asks: int, asked: Int32s, chances: Float
 
 @njit(cache=True)
 def forget(stack: Stack) -> None:
-    """Take nothing to be known."""
+    """Suppose that nothing is known."""
     for concept in range(len(stack.known)):
         stack.known[concept] = UNASKED
 
@@ -272,7 +273,7 @@ def better(stack: Stack, ahead: int, plan: PlanArrays) -> int:
 
 @njit(cache=True)
 def promise(stack: Stack, clause: int, plan: PlanArrays) -> float:
-    """What a clause is expected to cost alone, for its chance to hold."""
+    """What a clause alone is expected to cost, divided by its chance to hold: less is better."""
     cost, chance, start = 0.0, 1.0, stack.literal_starts[clause]
     for at in range(start, start + stack.literal_counts[0, clause]):
         cost += chance * plan.costs[plan.answered_by[stack.literals[0, at] >> 1]]
