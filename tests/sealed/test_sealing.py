@@ -188,7 +188,7 @@ def test_texts_of_all_kinds_are_ids():
     [
         (pa.array(["a", None, "c"]), "1 events have a null event_id"),
         (pa.array([1.0, 2.0, 3.0]), "texts or whole numbers, not DOUBLE"),
-        (pa.array([1, 2, 2**64 - 1], pa.uint64()), "no BIGINT"),
+        (pa.array([1, 2, 2**64 - 1], pa.uint64()), "too large for BIGINT"),
     ],
 )
 def test_ids_that_name_nothing_are_refused(ids, problem):

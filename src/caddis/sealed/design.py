@@ -1,6 +1,6 @@
 """How the events of a stream are sealed: what publishers and subscribers must do alike.
 
-A design is known to them, not to brokers: it names columns. A broker sees its `Outline` alone, the
+They know the design; brokers do not, since it names columns. A broker sees only its `Outline`, the
 sizes of what it compares. For each column that predicates can test, a sealed event may carry
 
     an element of the Bloom filter     (column, value), and "the column is not null"
@@ -36,7 +36,11 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 """aspe: everything by scalar products. tokens: equality by keyed hashes, ranges by products."""
 
 MOST_HASHES = 12
+"""A digest has room for so many places in a filter: 48 bytes, four each."""
+
 WORD = 64
+"""Filters are compared in words of so many bits."""
+
 MOST_BITS = 1 << 16
 
 JSON_TYPES: Mapping[str, type] = {
@@ -66,7 +70,7 @@ class SealedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a broker knows of a design: the sizes of what it compares."""
+    """What a broker knows about a design: the sizes of what it compares."""
 
     bits: int
     dimensions: int
@@ -77,13 +81,13 @@ class Outline:
 class StreamDesign:
     """How the events of one stream are sealed; the same in all epochs.
 
-    schema: of the events; of dictionaries, views and the like, the values they stand for.
-    timezone: in which dates and times without one are read.
-    bits, hashes: of Bloom filters.
-    presence: whether filters tell which columns are not null; predicates that are no equalities
-        are prefiltered by that.
-    padding: coordinates that are random in events or in subscriptions and tested by nothing.
-    ordered_texts: names of string columns whose ranges and prefixes are tested by brokers, too.
+    schema: that of the events; dictionaries, views and the like become the values they stand for.
+    bits, hashes: the size of Bloom filters, and how many places an element has in them.
+    timezone: in which dates and times without a time zone are read.
+    presence: whether filters show which columns are not null. That is what predicates other than
+        equalities are prefiltered by.
+    padding: how many coordinates are random, in events or in subscriptions, and tested by nothing.
+    ordered_texts: names of string columns of which brokers test ranges and prefixes, too.
 
     >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
     >>> design = StreamDesign.of("homes", schema, rate=0.001)
@@ -110,13 +114,13 @@ class StreamDesign:
             raise SealedError(f"a scheme is {' or '.join(SCHEMES)}, not {self.scheme!r}")
         if not WORD <= self.bits <= MOST_BITS or self.bits % WORD:
             raise SealedError(
-                f"filters have a multiple of {WORD} bits up to {MOST_BITS}, not {self.bits}; they "
-                "need fewer for fewer values, or for a greater rate of errors"
+                f"filters have a multiple of {WORD} bits up to {MOST_BITS}, not {self.bits}; fewer "
+                "values or a greater rate of errors need fewer bits"
             )
         if not 0 < self.hashes <= MOST_HASHES:
-            raise SealedError(f"between 1 and {MOST_HASHES} hashes, not {self.hashes}")
+            raise SealedError(f"filters have from 1 to {MOST_HASHES} hashes, not {self.hashes}")
         if self.padding < 0 or self.padding % 2:
-            raise SealedError(f"padding is an even number from 0 on, not {self.padding}")
+            raise SealedError(f"padding is an even number of 0 or more, not {self.padding}")
         object.__setattr__(self, "schema", plain_schema(self.schema))
         columns = _columns_of(self.schema, frozenset(self.ordered_texts))
         object.__setattr__(self, "columns", columns)
@@ -135,10 +139,11 @@ class StreamDesign:
         padding: int = 8,
         ordered_texts: Collection[str] = (),
     ) -> StreamDesign:
-        """With filters so large that an equality which does not hold passes with this rate.
+        """A design whose filters are as large as a rate of errors asks for.
 
-        values: how many columns of an event are not null at most, or elements of arrays; as many
-            as there are columns, if it is not said.
+        rate: how often an equality that does not hold passes the filter.
+        values: the largest number of values that an event has, counting each element of an array;
+            by default the number of columns.
         """
         most = values or len(_columns_of(plain_schema(schema), frozenset()))
         bits, hashes = filter_size(most * (1 + presence), rate)
@@ -156,7 +161,7 @@ class StreamDesign:
 
     @property
     def dimensions(self) -> int:
-        """Of a point: see `coordinates`."""
+        """How many coordinates a point has: see `caddis.sealed.values`."""
         single = [one for one in self.columns if not one.column.repeated]
         hashed = 2 * len(single) if self.scheme == "aspe" else 0
         return hashed + 2 * sum(one.ordered for one in single) + 1 + self.padding
@@ -182,7 +187,7 @@ class StreamDesign:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, object]) -> StreamDesign:
-        """From what `as_json` gave."""
+        """The design that `as_json` gave."""
         if plain.keys() != JSON_TYPES.keys():
             names = ", ".join(JSON_TYPES)
             raise SealedError(f"this is no stream's design: its fields are {names}")
@@ -198,7 +203,7 @@ class StreamDesign:
 
 
 def filter_size(elements: int, rate: float) -> tuple[int, int]:
-    """Bits, in whole words, and hashes for this many elements and false-positive rate.
+    """Bits, in whole words, and hashes for a number of elements and a false-positive rate.
 
     >>> filter_size(40, 0.001)
     (576, 10)

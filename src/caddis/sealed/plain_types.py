@@ -1,16 +1,14 @@
-"""Types without encodings: what a column holds, not how a batch happens to hold it.
+"""Types without encodings, and casts to them in which every value stays the same.
 
-Dictionaries and views are ways to store values. A single row has no use for them: of a dictionary
-it would lack the entries, of a view it would carry the bytes of all rows. And times are counted in
+Dictionaries and views are ways to store values. A single row has no use for them: it would lack the
+entries of a dictionary, or carry the bytes of all rows of a view. And times are counted in
 microseconds, as Spark does. So designs, and all that is opened, have plain types at any depth.
-
-Columns in other types, as long as every value stays the same.
 
 What a publisher seals must be what its subscribers read. So only types of one kind are changed into
 each other (numbers, texts, bytes, dates, times with or without a time zone; doubles are no
 decimals), and what does not fit is refused: no number is rounded, no time wraps, no field of a
-struct is dropped. The only thing that is lost is what a time has below a microsecond, which no
-predicate could see.
+struct is dropped. All that is lost is the part of a time below a microsecond, which no predicate
+could see.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from caddis.language import is_array, is_instant, is_text
 
 
 class NoPlainType(Exception):
-    """Names a type that has no plain one."""
+    """There is no plain type for this one; the message names it."""
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
@@ -93,7 +91,7 @@ KINDS: tuple[Callable[[pa.DataType], bool], ...] = (
 
 
 def cast_losslessly(array: pa.Array, wanted: pa.DataType) -> pa.Array | None:
-    """The same values in a plain type; None if it is of another kind, or one does not fit.
+    """The same values in a plain type; None if it is of another kind, or if a value does not fit.
 
     >>> cast_losslessly(pa.array([1.5, 2.0]), pa.float32()).type
     DataType(float)
@@ -132,14 +130,14 @@ def _same_kind(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _same_floats(array: pa.Array, changed: pa.Array) -> bool:
-    """Whether doubles have stayed what they were: Arrow rounds them silently, and only them."""
+    """Whether doubles have stayed what they were: Arrow rounds them, and only them, silently."""
     if not any(pa.types.is_floating(leaf.type) for leaf in _leaves(array)):
         return True
     return all(map(_equal, _leaves(array), _leaves(_cast(changed, array.type))))
 
 
 def _leaves(array: pa.Array) -> Iterator[pa.Array]:
-    """The arrays of scalars within."""
+    """The arrays of scalars that an array consists of."""
     if pa.types.is_struct(array.type):
         for child in array.flatten():
             yield from _leaves(child)

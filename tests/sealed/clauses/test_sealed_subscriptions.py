@@ -283,7 +283,7 @@ def test_a_plain_text_is_no_sealed_one():
 def test_clauses_whose_owners_do_not_ascend_are_not_packed():
     block = random_block(1, rows=9)
     mixed = replace(block, owner=np.arange(len(block), dtype=np.int32)[::-1])
-    with pytest.raises(SealedError, match="owners of clauses that are packed must ascend"):
+    with pytest.raises(SealedError, match="packed in the order of their owners"):
         pack(mixed, len(block))
 
 

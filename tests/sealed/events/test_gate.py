@@ -227,7 +227,7 @@ def test_a_revoked_publisher_is_refused_at_once_even_in_epochs_it_had(homes):
     gate.update(homes.authority.directory())
     error = only_error(gate, sealed(pat, 1, epoch=3))
     assert isinstance(error, UnknownPublisher)
-    assert "may not publish on 'homes'; it could in epochs 1–3" in str(error)
+    assert "may not publish in 'homes'; it could in epochs 1–3" in str(error)
 
 
 @pytest.mark.parametrize("past", [False, True])

@@ -49,12 +49,12 @@ def test_numbers_without_gaps_cost_one_interval_in_whatever_order():
     assert seen.intervals == [(0, 999)]
 
 
-SERIES = ("pat", "homes", 1)
+LANE = ("pat", "homes", 1)
 
 
 def test_runs_are_apart_and_bounded():
     memory = ReplayMemory(most_runs=2)
-    verdicts = [memory.add(SERIES, run, 0) for run in (5, 6, 7, 5)]
+    verdicts = [memory.add(LANE, run, 0) for run in (5, 6, 7, 5)]
     assert verdicts == ["new", "new", "full", "seen"]
     assert memory.add(("pat", "homes", 2), 7, 0) == "new"
 
@@ -63,15 +63,15 @@ def test_runs_are_apart_and_bounded():
 def test_intervals_of_all_runs_are_bounded_and_nothing_seen_is_new_again(events, most):
     memory, added = ReplayMemory(most_gaps=3, most_intervals=most), set[tuple[int, int]]()
     for event in events:
-        verdict = memory.verdict(SERIES, *event)
-        assert memory.add(SERIES, *event) == verdict
+        verdict = memory.verdict(LANE, *event)
+        assert memory.add(LANE, *event) == verdict
         assert not (verdict == "new" and event in added)
         assert not (verdict == "full" and event[0] in {run for run, _ in added})
         if verdict == "new":
             added.add(event)
         assert memory.intervals <= most
         assert memory.intervals == len(written(memory)) // 2
-    assert all(memory.verdict(SERIES, *event) == "seen" for event in added)
+    assert all(memory.verdict(LANE, *event) == "seen" for event in added)
 
 
 def written(memory: ReplayMemory) -> list[int]:
@@ -86,12 +86,12 @@ def test_runs_full_of_gaps_take_no_more_than_is_said():
     memory = ReplayMemory(most_intervals=5 * gaps)
     for run in range(20):
         for number in range(0, 2 * gaps, 2):
-            memory.add(SERIES, 2**40 + run, 2**40 + number)
+            memory.add(LANE, 2**40 + run, 2**40 + number)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert memory.intervals == 5 * gaps
     assert taken < 5 * gaps * 100 + 20 * 500
-    assert memory.verdict(SERIES, 7, 0) == "full"
+    assert memory.verdict(LANE, 7, 0) == "full"
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2), st.integers(0, 30))))
@@ -107,7 +107,7 @@ def test_a_memory_that_was_written_down_refuses_the_same(events):
 def test_a_memory_can_be_kept_in_a_file(tmp_path):
     memory = ReplayMemory()
     for _ in range(2):
-        memory.add(SERIES, 5, 0)
+        memory.add(LANE, 5, 0)
         memory.write(tmp_path / "seen.json")
     assert ReplayMemory.read(tmp_path / "seen.json") == memory
 

@@ -1,13 +1,13 @@
 """What a broker may test of each clause, without ever losing a match.
 
-A sealed clause is weaker than the plain one: whatever the plain one is true of passes it. It asks
-for elements (a column's value, or one in an array), for columns that are not null, and for bounds
-of ordered columns. By predicate:
+A sealed clause is weaker than the plain one: an event for which the plain one is true passes it. It
+asks for elements (a column's value, or one in an array), for columns that are not null, and for
+bounds of ordered columns. By predicate:
 
     =, IN, array_contains       its elements; a clause becomes one clause for each value
     ranges, also with gaps      not null; the lowest and the highest bound if the column is ordered
     LIKE, RLIKE, <>, NOT ...    not null
-    what is true of null, and columns that the design does not seal: nothing
+    what is true for null, and columns that the design does not seal: nothing
 
 The rest is left to the subscriber's own check.
 """
@@ -38,7 +38,8 @@ from caddis.language import (
 from caddis.sealed.design import StreamDesign
 
 MOST_CLAUSES = 64
-"""A plain clause becomes at most so many; else its longest list of values is not tested."""
+"""At most this many sealed clauses stand for a plain one; a longest list of values that would give
+more is not tested."""
 
 BOOLEANS = (0, 1)
 
@@ -51,9 +52,9 @@ class Element(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The column is at least, or else at most, the value with this key.
+    """The column is at least (is_lower), or else at most, the value with this key.
 
-    Keys that are numbers have neighbours, so that what is above 5 is at least 6.
+    Keys that are numbers have neighbours, so above 5 is the same as at least 6.
     """
 
     column: int
@@ -69,7 +70,7 @@ class Lists(NamedTuple):
 
     @classmethod
     def of(cls, lists: list[tuple[int, ...]]) -> Lists:
-        """Packed."""
+        """Pack lists."""
         starts = offsets_of([len(one) for one in lists])
         members = (member for one in lists for member in one)
         return cls(starts, np.fromiter(members, np.int32, int(starts[-1])))
@@ -77,10 +78,11 @@ class Lists(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SealableClauses:
-    """Clauses as far as they can be tested; all that they ask for is listed once.
+    """Clauses as far as they can be tested; each element and bound is listed once.
 
-    Clause c is of subscription `owner[c]`; it asks for the elements that `asked_elements` lists,
-    for columns `asked_columns` that are not null, and for bounds `asked_bounds`.
+    Clause c belongs to subscription `owner[c]`. It asks for the elements that list c of
+    `asked_elements` numbers, for the columns of `asked_columns` to be not null, and for the bounds
+    that `asked_bounds` numbers.
     """
 
     owner: Int32s
@@ -90,11 +92,11 @@ class SealableClauses:
     asked_columns: Lists
     asked_bounds: Lists
     concepts: dict[int, Concept]
-    """By subscription without clauses here: what it calls, as no model can read what is sealed."""
+    """Which concept a subscription calls. It has no clauses then: no model reads sealed events."""
 
 
 def sealable(table: ClauseTable, design: StreamDesign) -> SealableClauses:
-    """What may be tested of clauses on the events of a stream.
+    """What may be tested of clauses when the events of a stream are sealed.
 
     >>> from caddis.language import parse_all
     >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
@@ -124,16 +126,16 @@ def sealable(table: ClauseTable, design: StreamDesign) -> SealableClauses:
 
 
 class _Asked(NamedTuple):
-    """What is tested of a predicate: one of some elements, if any are named, and all the rest.
+    """What is tested of a predicate: one of `elements`, if there are any, and all the rest.
 
-    never: true of no value at all.
+    never: whether the predicate is true for no value at all.
     """
 
     elements: tuple[int, ...] = ()
     columns: tuple[int, ...] = ()
     bounds: tuple[int, ...] = ()
     present: tuple[int, ...] = ()
-    """The column to ask for if elements are not."""
+    """The column that must be not null if the elements are not asked for."""
     never: bool = False
 
 
@@ -141,7 +143,7 @@ NOTHING_ASKED = _Asked()
 
 
 class _Reader:
-    """Looks at one predicate after another, and numbers what they ask for."""
+    """Reads one predicate after another, and numbers what they ask for."""
 
     def __init__(self, design: StreamDesign) -> None:
         self.design = design
@@ -163,7 +165,9 @@ class _Reader:
         return _Asked(columns=present)
 
     def _place(self, column: Column) -> int:
-        """By identity first: hashing very many columns is slow."""
+        """The column's place in the design, or -1. Hashing very many columns is slow, so that
+        those seen before are found by identity.
+        """
         found = self.by_identity.get(id(column))
         if found is None:
             found = self.by_identity[id(column)] = self.places.get(column, -1)
@@ -197,7 +201,7 @@ class _Reader:
 
 
 def _outermost(cut: tuple[int, Key, int], is_lower: bool) -> Key:
-    """The first or the last key on the inner side of a cut; of texts, the key that it lies at."""
+    """The first or the last key on the inner side of a cut; texts have no neighbours."""
     _, key, above = cut
     if isinstance(key, bytes) or bool(above) != is_lower:
         return key
@@ -219,7 +223,7 @@ def single_keys(values: ValueSet) -> tuple[Key, ...] | None:
 
 
 def _keys_asked(column: Column, values: ValueSet) -> tuple[Key, ...] | None:
-    """The single values that are asked for, if they say more than that there is one."""
+    """The single values that are asked for; None if they are not, or if any value will do."""
     if column.repeated:
         return None
     if not pa.types.is_boolean(column.type):
@@ -244,7 +248,7 @@ def _alternatives(
 
 
 def _concepts(table: ClauseTable) -> dict[int, Concept]:
-    """By subscription: a concept that it calls."""
+    """One concept of each subscription that calls any."""
     called = {at: one for at, one in enumerate(table.predicates) if isinstance(one, Concept)}
     if not called:
         return {}

@@ -45,7 +45,7 @@ AT_A_TIME = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SealedSubscriptions:
-    """A table of `subscription_id` and sealed `where`, without those that cannot be used."""
+    """A table of `subscription_id` and sealed `where`, and what was wrong with the others."""
 
     table: pa.Table
     invalid: tuple[SubscriptionError, ...]

@@ -30,9 +30,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words, offsets_of
+from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words, offsets_of, places_in_rows
 from caddis.errors import SealedError
 from caddis.language import is_text
+from caddis.sealed.prefilter import bytes_of
 
 VERSION = 1
 MOST_PARTS = 256
@@ -43,16 +44,16 @@ HEAD_BYTES = 24
 COUNT_BYTES = 4
 
 SOUND, NO_VERSION, CUT_OFF, NO_PART, MISFIT, NO_NUMBER, UNSORTED, MANY_PARTS = range(8)
-"""What is wrong with a subscription, if anything."""
+"""What is wrong with a subscription; SOUND if nothing is."""
 
 FIELDS = 10
 ROW, STREAM, STREAM_END, EPOCH, WORDS, DIMENSIONS, CLAUSES, TOKENS, VECTORS, BODY = range(FIELDS)
-"""What is known of a part. STREAM and BODY, the begin of its counts, are places in the bytes."""
+"""What is known of a part. STREAM and BODY, where its counts begin, are places in the bytes."""
 
 
 @njit(cache=True)
 def whole(data: Bytes, at: int, size: int) -> int:
-    """A whole number of so many bytes, the lowest first; 8 bytes are signed."""
+    """The whole number in `size` bytes, the lowest first; 8 bytes are signed."""
     number = np.int64(0)
     for i in range(size):
         number |= np.int64(data[at + i]) << np.int64(8 * i)
@@ -61,7 +62,7 @@ def whole(data: Bytes, at: int, size: int) -> int:
 
 @njit(cache=True)
 def read_part(data: Bytes, at: int, end: int, part: Int64s) -> int:
-    """Read the sizes of the part at a place; what is wrong with it, or SOUND."""
+    """Read the sizes of the part at a place into `part`; returns what is wrong with it."""
     if end - at < HEAD_BYTES:
         return CUT_OFF
     part[EPOCH] = whole(data, at, 8)
@@ -81,6 +82,7 @@ def read_part(data: Bytes, at: int, end: int, part: Int64s) -> int:
         place = part[BODY] + COUNT_BYTES * clause
         part[TOKENS] += whole(data, place, 2)
         part[VECTORS] += whole(data, place + 2, 2)
+    # Bounded by the bytes that there are, so that the products below cannot overflow.
     if max(part[TOKENS], part[VECTORS]) > end - at:
         return CUT_OFF
     numbers = part[CLAUSES] * part[WORDS] + part[TOKENS] + part[VECTORS] * part[DIMENSIONS]
@@ -99,6 +101,7 @@ def check_numbers(data: Bytes, part: Int64s) -> int:
             if np.uint64(whole(data, at + 8 * i, 8)) <= last:
                 return UNSORTED
         at += 8 * count
+    # A double is infinite or NaN exactly if all 11 bits of its exponent are set.
     for i in range(part[VECTORS] * part[DIMENSIONS]):
         if data[at + 8 * i + 7] & 0x7F == 0x7F and data[at + 8 * i + 6] & 0xF0 == 0xF0:
             return NO_NUMBER
@@ -107,10 +110,10 @@ def check_numbers(data: Bytes, part: Int64s) -> int:
 
 @njit(cache=True)
 def read_parts(data: Bytes, starts: Int64s, problems: Bytes, parts: Int64s) -> int:
-    """Read all parts of all subscriptions that have no problem yet; how many there are.
+    """Read all parts of all subscriptions that have no problem yet; returns how many there are.
 
-    They are put down as far as there is room, so that one call can count and another one list.
-    A subscription of which one part is wrong gets a problem, and none of its parts counts.
+    They are listed as far as `parts` has room, so that one call can count and another one list.
+    A subscription with a part that is wrong gets a problem, and none of its parts counts.
     """
     used = 0
     part = np.zeros(FIELDS, np.int64)
@@ -143,7 +146,7 @@ def read_parts(data: Bytes, starts: Int64s, problems: Bytes, parts: Int64s) -> i
 def copy_parts(
     data: Bytes, parts: Int64s, counts: Int64s, filters: Bytes, tokens: Bytes, vectors: Bytes
 ) -> None:
-    """Put parts of the same sizes together; counts: by clause, of tokens and of vectors."""
+    """Join parts of the same sizes; counts: how many tokens and vectors each clause has."""
     clause, at_filter, at_token, at_vector = 0, 0, 0, 0
     for number in range(len(parts)):
         part = parts[number]
@@ -185,7 +188,7 @@ PROBLEMS = {
 
 @dataclass(frozen=True, slots=True)
 class ClauseBlock:
-    """Sealed clauses of one stream and epoch; clause c is of subscription `owner[c]`.
+    """Sealed clauses of one stream and epoch; clause c belongs to subscription `owner[c]`.
 
     Its filter is row c of `filters`, its tokens are tokens[token_starts[c]:token_starts[c + 1]],
     ascending, and its vectors the rows of `vectors` likewise.
@@ -203,11 +206,38 @@ class ClauseBlock:
     def __len__(self) -> int:
         return len(self.owner)
 
+    def take(self, chosen: Int64s) -> ClauseBlock:
+        """The chosen clauses, in their order; some may be chosen several times."""
+        tokens, token_starts = members_of(self.token_starts, chosen)
+        vectors, vector_starts = members_of(self.vector_starts, chosen)
+        return ClauseBlock(
+            self.stream,
+            self.epoch,
+            self.owner[chosen],
+            self.filters[chosen],
+            token_starts,
+            self.tokens[tokens],
+            vector_starts,
+            self.vectors[vectors],
+        )
+
+
+def members_of(starts: Int64s, chosen: Int64s) -> tuple[Int64s, Int64s]:
+    """Where the members of the chosen lists lie, and where each of these lists then begins.
+
+    starts: list i has the members from starts[i] to starts[i + 1].
+
+    >>> members_of(np.array([0, 2, 2, 3]), np.array([2, 0]))
+    (array([2, 0, 1]), array([0, 1, 3]))
+    """
+    counts = np.diff(starts)[chosen]
+    return places_in_rows(counts) + np.repeat(starts[:-1][chosen], counts), offsets_of(counts)
+
 
 def pack(block: ClauseBlock, rows: int) -> list[bytes]:
-    """By subscription from 0 to `rows`: its bytes; owners must ascend."""
+    """The bytes of each subscription, from 0 to `rows`; owners must ascend."""
     if np.any(np.diff(block.owner) < 0):
-        raise SealedError("the owners of clauses that are packed must ascend")
+        raise SealedError("clauses are packed in the order of their owners")
     counts = np.column_stack([np.diff(block.token_starts), np.diff(block.vector_starts)])
     if counts.max(initial=0) > MOST_OF_A_CLAUSE:
         raise SealedError(f"a sealed clause has at most {MOST_OF_A_CLAUSE:,} tokens")
@@ -232,9 +262,9 @@ def pack(block: ClauseBlock, rows: int) -> list[bytes]:
 
 
 def join(blobs: Iterable[bytes]) -> bytes:
-    """One subscription of several that are sealed for other streams or epochs.
+    """Join subscriptions that are sealed for different streams or epochs into one.
 
-    It matches what any of them does.
+    It matches what any of them matches.
     """
     given = list(blobs)
     if not given or any(blob[:1] != bytes([VERSION]) for blob in given):
@@ -243,7 +273,7 @@ def join(blobs: Iterable[bytes]) -> bytes:
 
 
 def as_text(blob: bytes) -> str:
-    """The form for files and messages that hold texts.
+    """A sealed subscription as text, for files and messages that hold texts.
 
     >>> from_text(as_text(b"12345"))
     b'12345'
@@ -262,11 +292,12 @@ def from_text(text: str) -> bytes:
 def unpack_all(wheres: pa.ChunkedArray | pa.Array) -> tuple[list[ClauseBlock], dict[int, str]]:
     """The clauses of sealed subscriptions, in blocks of the same stream, epoch and sizes.
 
-    Also what is wrong with some, by row; those have no clauses. wheres: bytes, or texts of
-    `as_text`. Owners ascend in each block.
+    Owners ascend in each block. Also returns what is wrong with rows, which then have no clauses.
+
+    wheres: bytes, or texts from `as_text`.
     """
     blobs, problems = _as_bytes(wheres)
-    starts, data = _buffers(blobs)
+    data, starts = bytes_of(blobs)
     count = read_parts(data, starts, problems, np.empty((0, FIELDS), np.int64))
     parts = np.empty((count, FIELDS), np.int64)
     read_parts(data, starts, problems, parts)
@@ -324,10 +355,10 @@ def _bytes_of(array: Words | Floats) -> Bytes:
 
 
 def _as_bytes(wheres: pa.ChunkedArray | pa.Array) -> tuple[pa.LargeBinaryArray, Bytes]:
-    """Every subscription as bytes, and the problems of those that are not.
+    """Every subscription as bytes, and the problems of those that cannot be read as such.
 
-    All together may have more bytes than 32 bits count, so chunks are made large before they are
-    put together.
+    Together they may have more bytes than 32 bits count, so chunks get large offsets before they
+    are joined.
     """
     chunks = wheres.chunks if isinstance(wheres, pa.ChunkedArray) else [wheres]
     found = [_chunk_as_bytes(chunk) for chunk in chunks]
@@ -363,14 +394,3 @@ def _decoded(text: str) -> bytes | int:
         return base64.b64decode(text[len(TEXT_PREFIX) :], validate=True)
     except (binascii.Error, ValueError):
         return BAD_BASE64
-
-
-def _buffers(blobs: pa.LargeBinaryArray) -> tuple[Int64s, Bytes]:
-    """Where each subscription begins, the end, and all bytes: read-only, as kernels ask."""
-    _, starts, data = blobs.buffers()
-    places = np.frombuffer(starts if len(blobs) else bytes(8), np.int64)
-    first = blobs.offset if len(blobs) else 0
-    found = places[first : first + len(blobs) + 1], np.frombuffer(data or b"", np.uint8)
-    for array in found:
-        array.flags.writeable = False
-    return found

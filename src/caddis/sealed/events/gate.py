@@ -8,10 +8,10 @@ Every event is looked at by itself, in this order, and refused at the first thin
     its signature     by the publisher, over all of the event             TamperedEvent
     its number        not seen before in this run of the publisher        ReplayedEvent
 
-The others of its batch go on. To check an event and to remember it are two steps: only what is
+The others of its batch go on. Checking an event and remembering it are two steps: only what is
 admitted counts as seen, so nobody can use up the number of somebody else's event, and readers count
 only what they could open. No secret is needed: the directory is public. Whether filter and tokens
-are well made, the matcher sees, who unpacks them.
+are well made is found out by the matcher, which unpacks them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from caddis.errors import (
     UnknownPublisher,
     WrongEpoch,
 )
-from caddis.sealed.events.replays import ReplayMemory, Series
+from caddis.sealed.events.replays import Lane, ReplayMemory
 from caddis.sealed.events.wire import (
     NUMBER_BYTES,
     Header,
@@ -49,7 +49,7 @@ from caddis.sealed.keys import FIRST_EPOCH, Directory, Span, as_text, covers
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An event that was refused: its row, its id as far as it could be read, and why."""
+    """An event that was refused: its row, its id if it could be read, and why."""
 
     row: int
     event_id: str | int | None
@@ -77,9 +77,9 @@ class Gate:
     """Admits events by what an authority says of publishers and streams.
 
     publishers: the authority's signed directory of them.
-    memory: what was seen already, to share or to go on with; a new one by default. `NoMemory()` is
-        for who goes through the same events again.
-    past: whether what was genuine in an epoch that is over is admitted still: for readers.
+    memory: what was seen already; by default a new one. `NoMemory()` is for those who go through
+        the same events again.
+    past: whether to admit what was genuine in an epoch that is over, as readers do.
     """
 
     def __init__(
@@ -101,23 +101,23 @@ class Gate:
 
     def update(self, publishers: Directory) -> None:
         """Go on with a newer directory of the same authority."""
-        directory = publishers
-        if directory.authority != self._directory.authority:
+        known = self._directory
+        if publishers.authority != known.authority:
             raise AccessError(
-                f"the new directory is of another authority, {directory.fingerprint}, "
-                f"not of {self._directory.fingerprint}"
+                f"the new directory is of another authority, {publishers.fingerprint}, "
+                f"not of {known.fingerprint}"
             )
-        if directory.version < self._directory.version:
+        if publishers.version < known.version:
             raise AccessError(
-                f"the directory of version {directory.version} is older than the one in use, "
-                f"{self._directory.version}"
+                f"the directory of version {publishers.version} is older than the one in use, "
+                f"{known.version}"
             )
-        if directory.version == self._directory.version and directory != self._directory:
+        if publishers.version == known.version and publishers != known:
             raise AccessError(
-                f"the new directory has the version of the one in use, {directory.version}, and "
+                f"the new directory has the version of the one in use, {known.version}, and "
                 "says something else: the authority has two histories"
             )
-        self._directory = directory
+        self._directory = publishers
         self._keys.clear()
         self._memory.forget(self._is_over)
 
@@ -135,7 +135,7 @@ class Gate:
         return Admission(np.array(admitted, np.int32), tuple(refused), self._directory)
 
     def checked(self, event: SealedRow | UnreadableRow) -> SealedRow:
-        """An event that may go on, or a SealedEventError; it does not count as seen yet."""
+        """The event if it may go on, or a SealedEventError. It does not count as seen yet."""
         if isinstance(event, UnreadableRow):
             whose = "" if event.publisher is None else f" of {shown(event.publisher)}"
             raise TruncatedEvent(f"event {shown(event.event_id)}{whose}: {event.problem}")
@@ -147,9 +147,9 @@ class Gate:
         return event
 
     def remember(self, event: SealedRow) -> None:
-        """Refuse this one from now on."""
+        """Refuse this event from now on."""
         header = event.header
-        self._memory.add(_series_of(header), header.run, header.number)
+        self._memory.add(_lane_of(header), header.run, header.number)
 
     def _check_length(self, event: SealedRow) -> None:
         stream = self._directory.streams.get(event.header.stream)
@@ -176,7 +176,9 @@ class Gate:
         if not (self._past or directory.may_publish(name, stream)):
             grants = directory.grants(name, stream)
             past = f"; it could in epochs {as_text(grants)}" if grants else ""
-            raise UnknownPublisher(f"{_named(header)} may not publish on {shown(stream)}{past}")
+            raise UnknownPublisher(
+                f"{_named(header)}: this publisher may not publish in {shown(stream)}{past}"
+            )
 
     def _check_epoch(self, header: Header) -> None:
         stream = self._directory.streams[header.stream]
@@ -191,8 +193,8 @@ class Gate:
         grants = self._directory.grants(header.publisher, header.stream)
         if not covers(grants, header.epoch):
             raise UnknownPublisher(
-                f"{_named(header)} may not publish on {stream.name!r} in epoch {header.epoch}, "
-                f"but in epochs {as_text(grants)}"
+                f"{_named(header)}: this publisher may not publish in epoch {header.epoch} of "
+                f"{stream.name!r}, but in epochs {as_text(grants)}"
             )
 
     def _check_signature(self, event: SealedRow) -> None:
@@ -206,11 +208,11 @@ class Gate:
             ) from None
 
     def _check_number(self, header: Header) -> None:
-        verdict = self._memory.verdict(_series_of(header), header.run, header.number)
+        verdict = self._memory.verdict(_lane_of(header), header.run, header.number)
         if verdict == "full":
             raise ReplayedEvent(
-                f"{_named(header)} belongs to one run more than can be remembered of an epoch; "
-                f"rotate {shown(header.stream)}"
+                f"{_named(header)} belongs to a new run, and no more runs of an epoch can be "
+                f"remembered; rotate {shown(header.stream)}"
             )
         if verdict == "seen":
             raise ReplayedEvent(
@@ -233,10 +235,10 @@ def _named(header: Header) -> str:
     return f"event {shown(header.event_id)} of {shown(header.publisher)}"
 
 
-def _series_of(header: Header) -> Series:
+def _lane_of(header: Header) -> Lane:
     return header.publisher, header.stream, header.epoch
 
 
 def event_id_of(event: SealedRow | UnreadableRow) -> str | int | None:
-    """Its id, as far as it could be read."""
+    """The id of an event, if it could be read."""
     return event.header.event_id if isinstance(event, SealedRow) else event.event_id

@@ -1,8 +1,8 @@
 """Subscribers open what reached them, and decide for themselves whether they had asked for it.
 
-Brokers are trusted with nothing: the reader checks each event as a broker's gate does, but by what
-the publisher was entitled to in the event's own epoch, and then opens its payload. What a broker
-passed on by a false positive ends at the last step, the plain Matcher on one's own subscriptions;
+Brokers are not trusted: the reader checks each event as a broker's gate does, but against what the
+publisher was entitled to in the event's own epoch, and then opens its payload. The last step is the
+plain Matcher on one's own subscriptions, which stops what a broker passed on by a false positive;
 so what is received is exactly what plain matching would have given.
 """
 
@@ -49,7 +49,12 @@ class StreamEvents(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What could be opened of a batch: its rows, ascending, the events by stream, and the rest."""
+    """What could be opened of a batch.
+
+    rows: of the batch, ascending.
+    events: by stream.
+    refused: the other rows, and why.
+    """
 
     rows: Int32s
     events: Mapping[str, StreamEvents]
@@ -59,8 +64,9 @@ class Opened:
 class Opener:
     """Opens sealed events with the keys of one subscriber.
 
-    memory: what was opened already, which is refused; a new one by default. `NoMemory()` is for
-        who opens the same events again.
+    publishers: the authority's signed directory of them.
+    memory: what was opened already, which is refused; by default a new one. `NoMemory()` is for
+        those who open the same events again.
     """
 
     def __init__(
@@ -80,7 +86,7 @@ class Opener:
         if ring.version < self._ring.version:
             raise AccessError(
                 f"the keys of version {ring.version} are older than those in use, "
-                f"{self._ring.version}"
+                f"of version {self._ring.version}"
             )
         self._gate.update(publishers)
         self._ring = ring
@@ -122,7 +128,7 @@ class Opener:
         return self._payloads[header.stream].read(plain)
 
     def _cipher(self, header: Header) -> AESGCM:
-        """NotEntitled if the subscriber has no key of the event's epoch."""
+        """What opens an event; NotEntitled if the subscriber has no key of its epoch."""
         named = header.stream, header.epoch, header.publisher
         keys = self._ring.subscriber_keys(header.stream, header.epoch)
         if named not in self._ciphers:
@@ -143,9 +149,11 @@ def check_authority(ring: KeyRing, publishers: Directory) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """Which rows satisfy which of one's own subscriptions: pairs, rows ascending.
+    """Which rows satisfy which of one's own subscriptions.
 
-    events: all that could be opened, whether it satisfies one or not.
+    rows, subscription_ids: one of each for each pair, rows ascending.
+    events: all that could be opened, whether a subscription wants it or not.
+    refused: what could not be opened, and why.
     """
 
     rows: Int32s
@@ -159,7 +167,7 @@ class Inbox:
 
     subscriptions: a table of `subscription_id`, `stream` and `where`, in plain text as they were
         before they were sealed.
-    memory: as an Opener's.
+    publishers, memory: as for an Opener.
     """
 
     def __init__(
@@ -173,7 +181,9 @@ class Inbox:
         self._opener = Opener(ring, publishers, memory=memory)
         if "stream" not in subscriptions.column_names:
             names = ", ".join(subscriptions.column_names)
-            raise SubscriptionTableError(f"these need a column 'stream'; they have {names}")
+            raise SubscriptionTableError(
+                f"subscriptions need a column 'stream'; these have {names}"
+            )
         self._id_type = subscription_ids_of(subscriptions).type
         self._matchers: dict[str, Matcher] = {}
         for stream in subscriptions["stream"].unique().to_pylist():
@@ -186,7 +196,7 @@ class Inbox:
         self._opener.update(ring, publishers)
 
     def receive(self, batch: pa.RecordBatch) -> Received:
-        """What one has asked for, of a batch of sealed events."""
+        """The events of a sealed batch that one has asked for."""
         opened = self._opener.open(batch)
         rows = [np.zeros(0, np.int32)]
         ids = [pa.array([], self._id_type)]

@@ -4,8 +4,8 @@
     the IPC message of a record batch with these columns, not compressed; nothing if there are none
 
 A row goes out alone. A slice of a batch would carry some bytes of the rows beside it (Arrow rounds
-buffers up to 64 bytes), so rows are copied. What is read may be made to harm by a publisher who has
-a key: nothing is unpacked that would become larger than what was sent.
+buffers up to 64 bytes), so rows are copied. A publisher who has a key may send what is meant to
+harm: nothing is unpacked that would become larger than what was sent.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Payloads:
         self._bitmap_bytes = -(-len(self._fields) // 8)
 
     def rows_of(self, batch: pa.RecordBatch, event_key: str) -> pa.RecordBatch:
-        """A batch in the types of the design; a column that the batch lacks is null, if it may.
+        """A batch in the types of the design; a column that the batch lacks is null if it may be.
 
-        event_key: may be a column that the design does not have.
+        event_key: the column of ids, which the design need not have.
         """
         names = batch.schema.names
         twice = [name for name in names if names.count(name) > 1]
@@ -79,9 +79,9 @@ class Payloads:
             yield bitmaps[row].tobytes() + message
 
     def read(self, data: bytes) -> pa.RecordBatch:
-        """The row that was written, without what is null, for `together`.
+        """The row that was written, without its nulls; TamperedEvent if it is no row of the stream.
 
-        TamperedEvent if it is none of the stream.
+        `together` joins such rows.
         """
         bitmap, message = data[: self._bitmap_bytes], data[self._bitmap_bytes :]
         try:
@@ -93,7 +93,7 @@ class Payloads:
         return row
 
     def _row(self, bitmap: bytes, message: bytes) -> pa.RecordBatch | None:
-        """None if it is no row of the columns that the bitmap says."""
+        """The row, or None if it does not have the columns that the bitmap says."""
         bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), bitorder="little")
         fields = [self._fields[place] for place in np.flatnonzero(bits).tolist()]
         if len(bitmap) < self._bitmap_bytes:
@@ -127,7 +127,10 @@ def _message(columns: pa.RecordBatch, row: int) -> bytes:
 
 
 def _is_compressed(metadata: pa.Buffer) -> bool:
-    """Whether the body of a message would be unpacked when it is read."""
+    """Whether the body of a message would be unpacked when it is read.
+
+    pyarrow does not tell, so the FlatBuffers of the metadata are followed by hand.
+    """
     data = memoryview(metadata)
     message = _followed(data, 0)
     batch = _followed(data, _field(data, message, MESSAGE_HEADER))
@@ -144,12 +147,12 @@ def _field(data: memoryview, table: int, number: int) -> int:
 
 
 def _followed(data: memoryview, place: int) -> int:
-    """To where the reference at a place leads."""
+    """Where the reference at a place leads."""
     return place + int(struct.unpack_from("<I", data, place)[0])
 
 
 def _check_nulls(array: pa.Array, field: pa.Field, name: str) -> None:
-    """Refuse a null where the design has none; within a map, nobody looks."""
+    """Refuse a null where the design has none; maps are not searched."""
     if array.null_count and not field.nullable:
         raise EventError(f"{name!r} is null in these events; the stream's design says NOT NULL")
     type_ = field.type

@@ -1,12 +1,12 @@
 """Which events have been here: for every run of a publisher, the numbers that were seen.
 
 Numbers are kept as intervals, so that a run whose events arrive without gaps costs one interval,
-however long it is. Nothing that was seen is forgotten before its epoch is over, and yet memory is
-bounded, for each publisher, stream and epoch:
+however long it is. Nothing that was seen is forgotten before its epoch is over. Even so, memory is
+bounded in each lane, which is one publisher in one epoch of one stream:
 
-    MOST_GAPS       of one run; the lowest ones are closed: its oldest numbers count as seen
-    MOST_INTERVALS  of all runs together; then runs close a gap for each that they open
-    MOST_RUNS       further runs are refused, and so they are while there is no interval left
+    MOST_GAPS       in one run; beyond that its lowest gaps are closed: old numbers count as seen
+    MOST_INTERVALS  in all runs together; beyond that a run closes a gap for each that it opens
+    MOST_RUNS       further runs are refused, and so are new runs while no interval is left
 
 An interval takes up to 90 bytes, a run without gaps 300: together 120 MB at most.
 """
@@ -46,7 +46,7 @@ class SeenNumbers:
 
     @classmethod
     def of(cls, intervals: Iterable[tuple[int, int]]) -> SeenNumbers:
-        """From what `intervals` gave."""
+        """The numbers that `intervals` listed."""
         seen, last = cls(), -2
         for first, end in intervals:
             if not last + 1 < first <= end:
@@ -58,7 +58,7 @@ class SeenNumbers:
 
     @property
     def intervals(self) -> list[tuple[int, int]]:
-        """First and last number of each, ascending."""
+        """The first and last number of each interval, ascending."""
         return list(zip(self._firsts, self._lasts, strict=True))
 
     def __eq__(self, other: object) -> bool:
@@ -74,7 +74,8 @@ class SeenNumbers:
         return place >= 0 and number <= self._lasts[place]
 
     def add(self, number: int, most_gaps: int = MOST_GAPS) -> bool:
-        """Remember a number; False, if it has been here, or is so old that it counts as seen."""
+        """Remember a number; False if it was seen, or is so old that it counts as seen."""
+        # The interval before `place` is the only one that may hold the number.
         place = bisect_right(self._firsts, number)
         if place and number <= self._lasts[place - 1]:
             return False
@@ -94,22 +95,22 @@ class SeenNumbers:
         return True
 
     def _close_gaps(self, most_gaps: int) -> None:
-        """The lowest gaps, until there are few enough; then all below them counts as seen."""
+        """Close the lowest gaps until there are few enough; all below then counts as seen."""
         excess = len(self._firsts) - 1 - most_gaps
         if excess > 0:
             del self._firsts[1 : excess + 1], self._lasts[:excess]
             self._firsts[0] = 0
 
 
-Series: TypeAlias = tuple[str, str, int]
-"""Publisher, stream and epoch."""
+Lane: TypeAlias = tuple[str, str, int]
+"""A publisher, a stream and an epoch: events in one lane are numbered by one publisher."""
 Verdict: TypeAlias = Literal["new", "seen", "full"]
-"""Of an event; "full": its run is one more than can be remembered."""
+"""What to do with an event; "full": it is new, but no more runs can be remembered."""
 
 
 @dataclass(slots=True)
 class _Runs:
-    """What was seen of a series, by run; intervals: how many there are in all."""
+    """What was seen in a lane, by run; intervals: how many there are in all runs."""
 
     seen: dict[int, SeenNumbers] = field(default_factory=dict)
     intervals: int = 0
@@ -117,6 +118,7 @@ class _Runs:
     def add(self, run: int, number: int, most_gaps: int, most_intervals: int) -> None:
         numbers = self.seen.setdefault(run, SeenNumbers())
         before = len(numbers)
+        # n intervals have n - 1 gaps: the run may have as many gaps as the lane has room for.
         left = most_intervals - self.intervals
         numbers.add(number, min(most_gaps, before + left - 1))
         self.intervals += len(numbers) - before
@@ -134,11 +136,11 @@ class ReplayMemory:
     most_gaps: int = MOST_GAPS
     most_intervals: int = MOST_INTERVALS
     most_runs: int = MOST_RUNS
-    _series: dict[Series, _Runs] = field(default_factory=dict, repr=False)
+    _lanes: dict[Lane, _Runs] = field(default_factory=dict, repr=False)
 
-    def verdict(self, series: Series, run: int, number: int) -> Verdict:
-        """Whether an event would be new."""
-        runs = self._series.get(series)
+    def verdict(self, lane: Lane, run: int, number: int) -> Verdict:
+        """Whether an event would be new; nothing is remembered."""
+        runs = self._lanes.get(lane)
         if runs is None:
             return "new"
         if run in runs.seen:
@@ -146,44 +148,44 @@ class ReplayMemory:
         full = len(runs.seen) >= self.most_runs or runs.intervals >= self.most_intervals
         return "full" if full else "new"
 
-    def add(self, series: Series, run: int, number: int) -> Verdict:
+    def add(self, lane: Lane, run: int, number: int) -> Verdict:
         """Remember an event if it is new."""
-        verdict = self.verdict(series, run, number)
+        verdict = self.verdict(lane, run, number)
         if verdict == "new":
-            runs = self._series.setdefault(series, _Runs())
+            runs = self._lanes.setdefault(lane, _Runs())
             runs.add(run, number, self.most_gaps, self.most_intervals)
         return verdict
 
     def forget(self, is_over: Callable[[str, int], bool]) -> None:
-        """Let go of the streams' epochs that are over."""
-        for series in [one for one in self._series if is_over(one[1], one[2])]:
-            del self._series[series]
+        """Forget the lanes of epochs that are over; is_over: of a stream and an epoch."""
+        for lane in [one for one in self._lanes if is_over(one[1], one[2])]:
+            del self._lanes[lane]
 
     @property
     def intervals(self) -> int:
-        """How many there are in all, which is what memory grows with."""
-        return sum(runs.intervals for runs in self._series.values())
+        """How many intervals there are in all, which is what memory grows with."""
+        return sum(runs.intervals for runs in self._lanes.values())
 
     def as_json(self) -> Json:
-        """Plain values, for who has to remember beyond a process; nothing in them is secret."""
+        """Plain values, to remember beyond the end of a process; nothing in them is secret."""
         runs = [
             {
-                **dict(zip(("publisher", "stream", "epoch"), series, strict=True)),
+                **dict(zip(("publisher", "stream", "epoch"), lane, strict=True)),
                 "run": run,
                 "seen": [end for interval in numbers.intervals for end in interval],
             }
-            for series, runs in self._series.items()
+            for lane, runs in self._lanes.items()
             for run, numbers in runs.seen.items()
         ]
         return document(REPLAY_MEMORY, {"runs": runs})
 
     @classmethod
     def from_json(cls, plain: object) -> ReplayMemory:
-        """From what `as_json` gave."""
+        """The memory that `as_json` gave."""
         memory = cls()
         for one in opened_document(REPLAY_MEMORY, plain).several("runs"):
-            series = one.text("publisher"), one.text("stream"), one.whole("epoch")
-            runs = memory._series.setdefault(series, _Runs())
+            lane = one.text("publisher"), one.text("stream"), one.whole("epoch")
+            runs = memory._lanes.setdefault(lane, _Runs())
             run, numbers = one.whole("run"), _numbers(one)
             if run in runs.seen:
                 raise KeyFileError("this replay memory has a run twice")
@@ -193,16 +195,16 @@ class ReplayMemory:
 
     @classmethod
     def read(cls, path: Path) -> ReplayMemory:
-        """From a file."""
+        """The memory in a file."""
         return read_public(Path(path), cls.from_json)
 
     def write(self, path: Path) -> None:
-        """Into a file, in place of the one that was there."""
+        """Write it into a file, in place of the one that was there."""
         write_public(Path(path), self.as_json(), replace=True)
 
 
 class NoMemory(ReplayMemory):
-    """Remembers nothing: for who goes through the same events again.
+    """Remembers nothing: for those who go through the same events again.
 
     >>> [NoMemory().add(("pat", "homes", 1), run=5, number=0) for _ in range(2)]
     ['new', 'new']
@@ -210,9 +212,9 @@ class NoMemory(ReplayMemory):
 
     __slots__ = ()
 
-    def add(self, series: Series, run: int, number: int) -> Verdict:
-        """Remember nothing."""
-        return self.verdict(series, run, number)
+    def add(self, lane: Lane, run: int, number: int) -> Verdict:
+        """The verdict alone."""
+        return self.verdict(lane, run, number)
 
 
 def _numbers(fields: Fields) -> SeenNumbers:

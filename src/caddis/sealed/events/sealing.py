@@ -115,7 +115,7 @@ class EventSealer:
 
 
 def _event_ids(batch: pa.RecordBatch, event_key: str) -> pa.Array:
-    """The events' ids, as STRING or BIGINT."""
+    """The ids of events, as STRING or BIGINT."""
     names = batch.schema.names
     if names.count(event_key) != 1:
         raise EventError(f"events need one column {event_key!r}; these have {', '.join(names)}")
@@ -128,12 +128,12 @@ def _event_ids(batch: pa.RecordBatch, event_key: str) -> pa.Array:
     try:
         return ids.cast(pa.string() if is_text(type_) else pa.int64())
     except pa.ArrowInvalid:
-        raise EventError(f"{event_key!r} has numbers that are no BIGINT") from None
+        raise EventError(f"{event_key!r} has numbers that are too large for BIGINT") from None
 
 
 @dataclass(slots=True)
 class _Parts:
-    """What has been gathered of a batch so far."""
+    """What has been gathered from a batch so far."""
 
     points: Floats
     elements: list[Hashed] = field(default_factory=list)

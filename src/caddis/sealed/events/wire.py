@@ -1,7 +1,7 @@
-"""What a sealed event is made of, and what its signature and its payload's seal cover.
+"""What a sealed event is made of, what its signature and its payload's seal cover, and reading it.
 
     event_id      as the publisher names it: a string or a whole number
-    stream, epoch  whose keys it is sealed with
+    stream, epoch whose keys it is sealed with
     publisher     who signed it
     run, number   which event of which run of that publisher it is; no two have the same
     filter        its Bloom filter, in the form of `wire`
@@ -13,10 +13,9 @@
 The payload is bound to everything but the signature: its associated data are the header and the
 hash of what brokers compare.
 
-The rows of a batch of sealed events, read with care: anybody may have written them.
-
-A column that is missing, or has another type, is a mistake of the whole batch. What is wrong with
-one row (nulls, bytes that are no text, parts that are too short) concerns that row alone.
+Anybody may have written the rows that are read. A missing column, or one of another type, is a
+mistake of the whole batch. What is wrong with one row (nulls, bytes that are no text, parts that
+are too short) concerns that row alone.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ Routing: TypeAlias = tuple[bytes, bytes, bytes]
 
 
 def sealed_schema(event_id: pa.DataType) -> pa.Schema:
-    """Of sealed events whose ids have this type."""
+    """The schema of sealed events whose ids have this type."""
     if not (pa.types.is_string(event_id) or pa.types.is_int64(event_id)):
         raise EventError(f"ids of sealed events are STRING or BIGINT, not {event_id}")
     whole, text, data = pa.int64(), pa.string(), pa.binary()
@@ -74,7 +73,7 @@ class Header:
     number: int
 
     def as_bytes(self) -> bytes:
-        """One string of bytes for each header, and none for two."""
+        """Bytes that no two headers share."""
         kind = b"text" if isinstance(self.event_id, str) else b"whole"
         parts = [kind, str(self.event_id).encode(), self.stream.encode(), self.publisher.encode()]
         numbers = (self.epoch, self.run, self.number)
@@ -83,7 +82,7 @@ class Header:
 
 
 def associated_data(header: Header, routing: Routing) -> bytes:
-    """What the payload's seal covers beside the payload; routing: filter, tokens and point."""
+    """What the payload's seal covers beside the payload itself."""
     digest = sha256(b"".join(map(framed, routing))).digest()
     return b"caddis payload 1" + header.as_bytes() + digest
 
@@ -105,7 +104,7 @@ Value = TypeVar("Value", str, int, bytes)
 
 @dataclass(frozen=True, slots=True)
 class SealedRow:
-    """A row with all its parts; routing: filter, tokens and point."""
+    """A row with all its parts."""
 
     header: Header
     routing: Routing
@@ -115,7 +114,7 @@ class SealedRow:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRow:
-    """A row that lacks something; its id, if it has one."""
+    """A row that lacks something; event_id and publisher: as far as it has them."""
 
     event_id: str | int | None
     publisher: str | None
@@ -138,7 +137,7 @@ def sealed_rows(batch: pa.RecordBatch) -> Iterator[SealedRow | UnreadableRow]:
 
 
 def shown(value: object) -> str:
-    """A value that anybody may have made up, for a message.
+    """A value that anybody may have made up, short enough for a message.
 
     >>> shown("a" * 100)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...'"
@@ -149,11 +148,13 @@ def shown(value: object) -> str:
 
 
 def _columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
-    """By name, the values of each column; texts as bytes, as they may be no texts at all."""
+    """The values of each column by its name; texts as bytes, since they may be no texts at all."""
     names = batch.schema.names
     missing = [name for name in sealed_schema(pa.string()).names if names.count(name) != 1]
     if missing:
-        raise EventError(f"sealed events have one column {missing[0]!r}; there are: {names}")
+        raise EventError(
+            f"sealed events have one column {missing[0]!r}; these have {', '.join(names)}"
+        )
     kinds: dict[str, Callable[[pa.DataType], bool]] = {
         "event_id": lambda type_: _is_text(type_) or pa.types.is_integer(type_),
         **dict.fromkeys(TEXTS, _is_text),

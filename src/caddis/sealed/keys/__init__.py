@@ -41,7 +41,7 @@ from caddis.sealed.keys.documents import (
     write_public,
 )
 from caddis.sealed.keys.identities import IDENTITY, PUBLIC_IDENTITY, Identity, PublicIdentity
-from caddis.sealed.keys.rings import BUNDLE, Bundle, KeyRing, Material
+from caddis.sealed.keys.rings import BUNDLE, Bundle, KeyRing
 from caddis.sealed.keys.secrets import (
     DIGEST_BYTES,
     KeyedHashing,
@@ -75,7 +75,6 @@ __all__ = [
     "KeyRing",
     "KeyedHashing",
     "MatchingKey",
-    "Material",
     "PublicIdentity",
     "PublisherKeys",
     "Randomness",

@@ -1,24 +1,23 @@
-"""Which sizes sealed clauses may have, for a broker whom anybody may send some.
+"""Sealed clauses on their way into a matcher: unpacked, checked for their sizes, led to links.
 
-All filters of a stream have as many bits, and all points as many coordinates: the directory says how
-many. Clauses of other sizes can match nothing that was sealed with the stream's keys, but each size
-more would have to be compared with every event. So without a directory, too, there is one size a
-stream and epoch, that of most subscriptions. A single one has one vote, however many clauses or
-sizes it brings; who can send more subscriptions than all others is stopped by a directory alone.
+All filters of a stream have the same number of bits and all points the same number of coordinates;
+the directory says how many. Clauses of other sizes can match nothing that was sealed with the
+stream's keys, but every additional size would have to be compared with every event. So even without
+a directory there is one size for each stream and epoch, that of most subscriptions. A single one
+has one vote, however many clauses or sizes it brings. Only a directory stops those who can send
+more subscriptions than all others.
 
-Blocks of sealed clauses on their way into a matcher: unpacked, looked through, parted.
-
-Sealed clauses as the brokers of an overlay know them: equalities with an opaque value.
+The brokers of an overlay know sealed clauses as equalities with an opaque value:
 
     sealed:AAEC...  ─▶  sealed = X'...'  for each sealed clause of the text
 
-Routing tables, covering and advertisements look at no more than that: two clauses of the same bytes
+Routing tables, covering and advertisements need no more than that: two clauses of the same bytes
 cover each other, and no others do. `SealedMatcher.from_clauses` takes the bytes out again.
 
-Who may subscribe at a broker is up to the transport: a stranger who may gets every event for the
-text TRUE, as it would for a filter that is empty. All that it gets is sealed, and it can open none.
-Nor can a broker tell which clauses an event should reach: who holds a stream's matching key, as each
-of its publishers does, can make an event that reaches everybody on the stream.
+The transport decides who may subscribe at a broker. A stranger who may gets every event for the
+text TRUE, as for an empty filter; all of it is sealed, and the stranger can open none. Nor can a
+broker tell which clauses an event should reach: whoever holds a stream's matching key, as each of
+its publishers does, can make an event that reaches everybody in the stream.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Bools, Int32s, Int64s, Words, offsets_of
+from caddis.arrays import Bools, Int32s, Words, offsets_of
 from caddis.errors import SealedError, SubscriptionError, SubscriptionTableError
 from caddis.language import Clause, ClauseTable, Column, InValues, ValueSet, is_text, sql_type
-from caddis.sealed.clauses import ClauseBlock, pack, unpack_all
+from caddis.sealed.clauses import ClauseBlock, members_of, pack, unpack_all
 from caddis.sealed.design import MOST_BITS, WORD
 from caddis.sealed.keys import Directory
-from caddis.sealed.matcher.event_parts import by_key, checked, members_of, parts_of
+from caddis.sealed.matcher.event_parts import by_key, checked, parts_of
 from caddis.sealed.values import norms, query_lengths
 
 Size = tuple[int, int]
@@ -51,7 +50,7 @@ def size_of(block: ClauseBlock) -> Size:
 
 
 def own_problems(blocks: Sequence[ClauseBlock]) -> dict[int, str]:
-    """By subscription: what nobody can have sealed, whatever the stream's sizes are."""
+    """The problems of subscriptions that nobody can have sealed, whatever the stream's sizes."""
     problems: dict[int, str] = {}
     seen: dict[tuple[str, int], set[int]] = {}
     for block in blocks:
@@ -70,9 +69,9 @@ def own_problems(blocks: Sequence[ClauseBlock]) -> dict[int, str]:
 def unfit_blocks(
     blocks: Sequence[ClauseBlock], voters: Sequence[Int32s], publishers: Directory | None
 ) -> dict[int, str]:
-    """By number of a block: why its size is not that of its stream.
+    """Why the size of a block is not that of its stream, by the number of the block.
 
-    voters: by block, who stands for its size; each of them once.
+    voters: the owners or links that stand for the size of each block; each of them counts once.
     """
     if publishers is not None:
         found = ((number, _misfit(block, publishers)) for number, block in enumerate(blocks))
@@ -84,7 +83,7 @@ def unfit_blocks(
         if ranks[number] < ranks[rival]:
             best[block.stream, block.epoch] = number
     return {
-        number: _told(block, size_of(blocks[best[block.stream, block.epoch]]))
+        number: _misfit_message(block, size_of(blocks[best[block.stream, block.epoch]]))
         for number, block in enumerate(blocks)
         if best[block.stream, block.epoch] != number
     }
@@ -95,10 +94,10 @@ def _misfit(block: ClauseBlock, publishers: Directory) -> str | None:
     if stream is None:
         return f"the directory has no stream {block.stream[:60]!r}"
     right = stream.outline.bits, stream.outline.dimensions
-    return None if size_of(block) == right else _told(block, right)
+    return None if size_of(block) == right else _misfit_message(block, right)
 
 
-def _told(block: ClauseBlock, right: Size) -> str:
+def _misfit_message(block: ClauseBlock, right: Size) -> str:
     bits, dimensions = size_of(block)
     return (
         f"the sealed subscription has {bits} bits and {dimensions} dimensions; those of "
@@ -107,7 +106,7 @@ def _told(block: ClauseBlock, right: Size) -> str:
 
 
 def _with_odd_vectors(block: ClauseBlock) -> set[int]:
-    """The owners of vectors that no transform gives."""
+    """The owners of vectors of a length that no transform gives."""
     least, most = query_lengths(block.vectors.shape[1])
     lengths = norms(block.vectors)
     odd: Bools = ~((least <= lengths) & (lengths <= most))
@@ -122,7 +121,7 @@ Sizes = tuple[str, int, int, int]
 
 
 def sealed_column(subscriptions: pa.Table) -> pa.ChunkedArray:
-    """The column of sealed clauses."""
+    """The column of sealed clauses; SubscriptionTableError if it has another type."""
     where = subscriptions["where"]
     is_bytes = pa.types.is_binary(where.type) or pa.types.is_large_binary(where.type)
     if not (is_bytes or is_text(where.type) or pa.types.is_null(where.type)):
@@ -134,7 +133,7 @@ def sealed_column(subscriptions: pa.Table) -> pa.ChunkedArray:
 
 
 def sound_blocks(wheres: pa.Array | pa.ChunkedArray) -> tuple[list[ClauseBlock], dict[int, str]]:
-    """The clauses of subscriptions, and what is wrong with others; those have no clauses."""
+    """The clauses of sound subscriptions, and what is wrong with the others."""
     blocks, problems = unpack_all(wheres)
     problems |= own_problems(blocks)
     return _without(blocks, problems), problems
@@ -143,7 +142,7 @@ def sound_blocks(wheres: pa.Array | pa.ChunkedArray) -> tuple[list[ClauseBlock],
 def usable_blocks(
     wheres: pa.Array | pa.ChunkedArray, publishers: Directory | None
 ) -> tuple[list[ClauseBlock], dict[int, str]]:
-    """The same, of one size a stream and epoch: see `clause_sizes`."""
+    """The clauses of sound subscriptions, of one size for each stream and epoch."""
     blocks, problems = sound_blocks(wheres)
     unfit = unfit_blocks(blocks, [block.owner for block in blocks], publishers)
     for number, problem in unfit.items():
@@ -152,14 +151,14 @@ def usable_blocks(
 
 
 def _without(blocks: list[ClauseBlock], problems: Mapping[int, str]) -> list[ClauseBlock]:
-    """Those clauses whose subscriptions have no problem."""
+    """The clauses of subscriptions without a problem."""
     wrong = np.array(sorted(problems), np.int64)
     left = []
     for block in blocks:
         kept = np.isin(block.owner, wrong, invert=True)
         if kept.any():
             whole = bool(kept.all())
-            left.append(block if whole else chosen_clauses(block, np.flatnonzero(kept)))
+            left.append(block if whole else block.take(np.flatnonzero(kept)))
     return left
 
 
@@ -171,7 +170,7 @@ def sizes_of(block: ClauseBlock) -> Sizes:
 def sample_filters(
     blocks: list[ClauseBlock], sample: pa.RecordBatch | None
 ) -> Mapping[Sizes, Words]:
-    """By stream, epoch and sizes: the filters of sample events."""
+    """The filters of sample events, by stream, epoch and sizes."""
     if sample is None or not sample.num_rows:
         return {}
     compared, found = checked(sample), {}
@@ -184,29 +183,13 @@ def sample_filters(
     return found
 
 
-def chosen_clauses(block: ClauseBlock, chosen: Int64s) -> ClauseBlock:
-    """The chosen clauses of a block, some of them several times."""
-    tokens, token_starts = members_of(block.token_starts, chosen)
-    vectors, vector_starts = members_of(block.vector_starts, chosen)
-    return ClauseBlock(
-        block.stream,
-        block.epoch,
-        block.owner[chosen],
-        block.filters[chosen],
-        token_starts,
-        block.tokens[tokens],
-        vector_starts,
-        block.vectors[vectors],
-    )
-
-
 SEALED = Column(("sealed",), pa.binary())
 EVERYTHING = "TRUE"
 """What publishers of sealed events advertise: nobody is told what they will publish."""
 
 
 def sealed_clauses_of(where: str) -> tuple[Clause, ...]:
-    """The clauses of a sealed subscription's text; a broker's `read`.
+    """The clauses of a sealed subscription's text, as a broker of an overlay reads them.
 
     >>> sealed_clauses_of("TRUE")
     (Clause(predicates=(), concepts=()),)
@@ -232,7 +215,7 @@ def leading_blocks(
 ) -> list[tuple[ClauseBlock, Int32s]]:
     """The sealed clauses of a broker's table, each with the link it leads to.
 
-    Those of other sizes than their stream's are left out: see `clause_sizes`.
+    Clauses of other sizes than their stream's are left out.
     """
     blocks, problems = sound_blocks(_sealed_bytes(clauses))
     for problem in problems.values():
@@ -245,13 +228,13 @@ def leading_blocks(
     for block in blocks:
         places, ends = members_of(starts, block.owner.astype(np.int64))
         repeated = np.repeat(np.arange(len(block)), np.diff(ends))
-        leading.append((chosen_clauses(block, repeated), owners[order][places]))
+        leading.append((block.take(repeated), owners[order][places]))
     unfit = unfit_blocks(blocks, [links for _, links in leading], publishers)
     return [one for number, one in enumerate(leading) if number not in unfit]
 
 
 def _sealed_bytes(clauses: ClauseTable) -> pa.Array:
-    """By predicate of a broker's table: the bytes that it stands for."""
+    """The bytes that each predicate of a broker's table stands for."""
     if len(clauses.starts) > 1 and (clauses.starts[1:] - clauses.starts[:-1]).max() > 1:
         raise SealedError("a broker's sealed clause is one equality, and nothing beside it")
     return pa.array([_bytes(one) for one in clauses.predicates], pa.large_binary())

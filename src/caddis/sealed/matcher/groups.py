@@ -1,13 +1,13 @@
 """The sealed clauses of one stream and epoch, and how events find those that they may satisfy.
 
     clause c     tokens[token_starts[c]:token_starts[c + 1]], vectors likewise; leads to links[c]
-    0..unsifted  the default list: clauses whose filter is empty, and so is in every event's;
+    0..unsifted  the default list: clauses whose filter is empty, so that every event includes it;
                  those without tokens and vectors come first
     from there   clauses that the prefilter sifts
 
 An event that passes the filter of a clause is tested: it must have the clause's tokens, and its
-point must fulfil the clause's vectors. The default list is tested by whole matrices, the others
-pair by pair.
+point must fulfil the clause's vectors. The default list is tested by whole matrices, since all of
+its pairs are needed; the others are tested pair by pair.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from caddis.arrays import Anys, Floats, Int32s, Int64s, Words
 from caddis.sealed.clauses import ClauseBlock
 from caddis.sealed.design import WORD
-from caddis.sealed.matcher.event_parts import EventParts, gathered, members_of
+from caddis.sealed.matcher.event_parts import EventParts
 from caddis.sealed.matcher.kernels import pairs_have_tokens, pairs_with_tokens
 from caddis.sealed.prefilter import PaperLists, Prefilter, included, read_only
 from caddis.sealed.values import decide_all, decide_pairs, norms, tolerance
@@ -30,6 +30,7 @@ Sifting: TypeAlias = Literal["rarest-bit", "paper"] | None
 """How clauses are discarded by their filters: as Caddis does, as the paper does, or not at all."""
 
 PAIRS_AT_A_TIME = 1 << 24
+"""How many pairs of the default list are decided at once: a Boolean each, 16 MB."""
 
 
 class Found(NamedTuple):
@@ -63,38 +64,40 @@ class ClauseGroup:
     def of(
         cls, block: ClauseBlock, links: Int32s, sifting: Sifting, sample: Words | None
     ) -> ClauseGroup:
-        """From unpacked clauses; links: by clause of the block."""
+        """The group of unpacked clauses.
+
+        links: where each clause of the block leads.
+        sifting: how clauses are discarded by their filters.
+        sample: filters of events like those to come.
+        """
         empty = ~block.filters.any(axis=1)
         tests = np.diff(block.token_starts) + np.diff(block.vector_starts)
         order = np.lexsort((tests > 0, ~empty))
-        token_starts, tokens = gathered(block.token_starts, block.tokens, order)
-        places, vector_starts = members_of(block.vector_starts, order)
-        vectors = block.vectors[places]
+        block = block.take(order)
         unsifted = int(empty.sum()) if sifting else len(links)
-        filters = block.filters[order]
         return cls(
             block.stream,
             block.epoch,
             WORD * block.filters.shape[1],
             read_only(links[order].astype(np.int32)),
-            read_only(token_starts),
-            read_only(tokens),
-            read_only(vector_starts),
-            read_only(vectors),
-            read_only(norms(vectors)),
+            read_only(block.token_starts),
+            read_only(block.tokens),
+            read_only(block.vector_starts),
+            read_only(block.vectors),
+            read_only(norms(block.vectors)),
             unsifted,
-            _sieve(filters[unsifted:], sifting, sample),
-            None if sifting else filters,
+            _sieve(block.filters[unsifted:], sifting, sample),
+            None if sifting else block.filters,
         )
 
     @property
     def dimensions(self) -> int:
-        """Of a point."""
+        """How many coordinates a point has."""
         return int(self.vectors.shape[1])
 
     @property
     def untested(self) -> int:
-        """How many of the first clauses every event satisfies: nothing of them is tested."""
+        """How many of the first clauses have nothing to test: every event satisfies them."""
         if self.late is not None:
             return 0
         starts = self.token_starts, self.vector_starts
@@ -103,13 +106,13 @@ class ClauseGroup:
 
     @property
     def arrays(self) -> list[Anys]:
-        """Of the group and its prefilter."""
+        """All arrays of the group and its prefilter."""
         own: list[Anys] = [self.links, self.token_starts, self.tokens, self.vector_starts]
         sieve = self.sieve.arrays if isinstance(self.sieve, Prefilter) else ()
         return [*own, self.vectors, self.vector_norms, *sieve]
 
     def find(self, parts: EventParts) -> Found:
-        """The links that events may satisfy."""
+        """The pairs of row and link that may match."""
         found = [self._unsifted(parts)]
         if self.sieve is not None:
             found.append(self._sifted(parts, self.sieve))
@@ -121,7 +124,7 @@ class ClauseGroup:
         return Found(self._leading(parts, pairs), passed.inspected, len(passed.rows), products)
 
     def _unsifted(self, parts: EventParts) -> Found:
-        """The default list, in slices of rows for which all pairs fit into memory."""
+        """Pairs of the default list, found in slices of rows so that all pairs fit into memory."""
         count, untested, rows = self.unsifted, self.untested, len(parts.rows)
         if not count or not rows:
             return NOTHING_FOUND
@@ -158,7 +161,7 @@ class ClauseGroup:
         return pairs, int(starts[-1]) * len(points)
 
     def _tested(self, parts: EventParts, rows: Int32s, clauses: Int32s) -> tuple[Int32s, int]:
-        """Those pairs that pass the encrypted test, and how many products that took."""
+        """The pairs that pass the encrypted test, and how many products that took."""
         if len(self.tokens):
             held = pairs_have_tokens(
                 rows, clauses, self.token_starts, self.tokens, parts.token_starts, parts.tokens
@@ -180,7 +183,7 @@ class ClauseGroup:
         return np.stack([rows[holds], clauses[holds]], axis=1), int(products)
 
     def _leading(self, parts: EventParts, pairs: Int32s) -> Int32s:
-        """Rows of the batch and links, of rows of the parts and clauses."""
+        """Pairs (row of the batch, link) from pairs (row of the parts, clause)."""
         rows, clauses = pairs[:, 0], pairs[:, 1]
         if self.late is not None:
             passed = included(self.late[clauses], parts.filters[rows])
@@ -192,7 +195,7 @@ NOTHING_FOUND = Found(np.zeros((0, 2), np.int32), 0, 0, 0)
 
 
 def total(found: Sequence[Found]) -> Found:
-    """All that was found, and all that it took."""
+    """Everything that was found, and everything that it took."""
     return Found(
         _concatenated([one.pairs for one in found]),
         sum(one.inspected for one in found),
@@ -214,7 +217,7 @@ def every_pair(rows: Int32s, links: Int32s) -> Int32s:
 
 
 def _concatenated(pairs: Sequence[Int32s]) -> Int32s:
-    """All pairs; they are not copied if one array has them all."""
+    """All pairs, which are not copied if one array has them all."""
     some = [one for one in pairs if len(one)]
     return some[0] if len(some) == 1 else np.concatenate([NOTHING_FOUND.pairs, *some])
 

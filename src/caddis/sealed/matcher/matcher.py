@@ -20,7 +20,7 @@ There is no key in it, and nothing that a broker may not know anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -36,7 +36,6 @@ from caddis.errors import (
     InvalidSubscriptions,
     SealedError,
     SubscriptionError,
-    TruncatedEvent,
 )
 from caddis.files import mapped, mapped_ids, read_numbers, write_array, write_ids, write_numbers
 from caddis.language import ClauseTable, Column
@@ -51,13 +50,12 @@ from caddis.sealed.matcher.blocks import (
     sizes_of,
     usable_blocks,
 )
-from caddis.sealed.matcher.event_parts import COMPARED, checked
+from caddis.sealed.matcher.event_parts import COMPARED
 from caddis.sealed.matcher.groups import ClauseGroup, Sifting
 from caddis.sealed.matcher.search import (
     ClauseSearch,
     SealedCandidates,
     SealedMatches,
-    SealedMatchReport,
     joined,
 )
 from caddis.sealed.prefilter import Prefilter, PrefilterArrays, encode
@@ -170,16 +168,8 @@ class SealedMatcher:
 
         Rows ascend from slice to slice. The first slice has the refusals of the admission.
         """
-        compared = checked(batch)
-        admission = Admission.of_all(batch.num_rows) if admission is None else admission
-        refused = admission.refused
-        for one in self._search.slices(compared, admission.rows, admission.publishers):
-            refused += _refusals(one.problems, batch)
-            counts = one.inspected, one.tests, one.products
-            report = SealedMatchReport(one.events, len(one.rows), one.tests, 0, *counts)
-            by_row = tuple(sorted(refused, key=lambda refusal: refusal.row))
-            yield SealedMatches(one.rows, one.links, report, by_row)
-            refused = ()
+        whole = Admission.of_all(batch.num_rows) if admission is None else admission
+        return self._search.slices(batch, whole)
 
     def candidates(self, batch: pa.RecordBatch) -> SealedCandidates:
         """The pairs of `match`: there is nothing that models could decide."""
@@ -265,17 +255,6 @@ def _load_group(folder: Path, number: int, described: dict[str, Any]) -> ClauseG
         unsifted=described["unsifted"],
         sieve=sieve,
         **arrays,
-    )
-
-
-__all__ = ["OnRefused", "SealedCandidates", "SealedMatchReport", "SealedMatcher", "SealedMatches"]
-
-
-def _refusals(problems: Mapping[int, str], batch: pa.RecordBatch) -> tuple[Refusal, ...]:
-    ids = batch.column("event_id") if "event_id" in batch.schema.names else None
-    return tuple(
-        Refusal(row, None if ids is None else ids[row].as_py(), TruncatedEvent(problem))
-        for row, problem in problems.items()
     )
 
 

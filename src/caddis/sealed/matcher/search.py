@@ -7,19 +7,19 @@ last slice found says how many rows the next one has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Int32s
+from caddis.errors import TruncatedEvent
 from caddis.matching import Candidates, Matches, Report
 from caddis.matching.kernels import in_row_order
-from caddis.sealed.events import Refusal
+from caddis.sealed.events import Admission, Refusal
 from caddis.sealed.keys import Directory
-from caddis.sealed.matcher.event_parts import Key, by_key, parts_of, without_key
+from caddis.sealed.matcher.event_parts import Key, by_key, checked, parts_of, without_key
 from caddis.sealed.matcher.groups import ClauseGroup, Found, every_pair, total
 
 ROWS_AT_A_TIME = 4096
@@ -90,19 +90,6 @@ def joined(slices: Iterable[SealedMatches], events: int) -> SealedMatches:
     return SealedMatches(rows, all_links, report, tuple(sorted(refused, key=lambda one: one.row)))
 
 
-class Slice(NamedTuple):
-    """What a slice of a batch found: pairs of row and link, each once, rows ascending."""
-
-    events: int
-    rows: Int32s
-    links: Int32s
-    inspected: int
-    tests: int
-    products: int
-    problems: dict[int, str]
-    """What is wrong with each row that is not well made."""
-
-
 class ClauseSearch:
     """Goes through the groups of all streams and epochs.
 
@@ -119,34 +106,39 @@ class ClauseSearch:
         certain = [sum(group.untested for group in some) for some in self._by_key.values()]
         self._certain = len(everything) + max(certain, default=0)
 
-    def slices(
-        self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None
-    ) -> Iterator[Slice]:
-        """What rows of a batch find, slice by slice; there is at least one slice.
+    def slices(self, batch: pa.RecordBatch, admission: Admission) -> Iterator[SealedMatches]:
+        """What the admitted rows of a batch find, slice by slice; there is at least one slice.
 
-        batch: from `event_parts.checked`.
-        rows: ascending.
-        publishers: says which sizes the clauses of its streams have; others then match nothing.
+        Clauses of other sizes than the admission's directory says match nothing. The first slice
+        has the refusals of the admission.
         """
+        compared, rows, refused = checked(batch), admission.rows, admission.refused
         most = max(1, PAIRS_IN_A_SLICE // max(1, self._certain))
         begin, step = 0, min(FIRST_ROWS, most)
         while True:
-            found = self._slice(batch, rows[begin : begin + step], publishers)
-            begin += step
-            yield found
+            found, problems = self._slice(
+                compared, rows[begin : begin + step], admission.publishers
+            )
+            refused += _refusals(problems, batch)
+            yield replace(found, refused=tuple(sorted(refused, key=lambda one: one.row)))
+            begin, refused = begin + step, ()
             if begin >= len(rows):
                 return
             fitting = PAIRS_IN_A_SLICE * step // max(1, len(found.rows))
             step = max(1, min(fitting, GROWTH * step, most))
 
-    def _slice(self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None) -> Slice:
+    def _slice(
+        self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None
+    ) -> tuple[SealedMatches, dict[int, str]]:
+        """What some rows find, and what is wrong with rows that are not well made."""
         first, end = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
         piece = batch.slice(first, end - first)
         found, problems = self._found(piece, rows - np.int32(first), publishers)
         places, links = in_row_order(found.pairs, piece.num_rows, self._several)
         places += np.int32(first)
+        report = SealedMatchReport(len(rows), len(places), found.tests, 0, *found[1:])
         shifted = {first + row: problem for row, problem in problems.items()}
-        return Slice(len(rows), places, links, *found[1:], shifted)
+        return SealedMatches(places, links, report, ()), shifted
 
     def _found(
         self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None
@@ -187,6 +179,14 @@ def _of_groups(
         wrong.append(problems)
     everywhere = set(rows.tolist()).intersection(*wrong) if wrong else set()
     return total(found), {row: wrong[0][row] for row in sorted(everywhere)}
+
+
+def _refusals(problems: Mapping[int, str], batch: pa.RecordBatch) -> tuple[Refusal, ...]:
+    ids = batch.column("event_id") if "event_id" in batch.schema.names else None
+    return tuple(
+        Refusal(row, None if ids is None else ids[row].as_py(), TruncatedEvent(problem))
+        for row, problem in problems.items()
+    )
 
 
 def _several(groups: tuple[ClauseGroup, ...], everything: Int32s, links: int) -> Bools:

@@ -1,9 +1,11 @@
 """Bloom filters that discard most clauses before the costly encrypted test.
 
-prefilter     filters, and the lists by rarest bit that Caddis uses
-paper_lists   the paper's candidate lists, to compare with
-wire          filters as bytes, plain or compressed
-kernels       loops over the words of filters
+    prefilter     filters, and the lists by rarest bit that Caddis uses
+    paper_lists   the paper's candidate lists, to compare with
+    wire          filters as bytes, plain or compressed
+    kernels       loops over the words of filters
+
+No key is needed here: to compare filters is to compare bits.
 """
 
 from caddis.sealed.prefilter.kernels import PrefilterArrays
@@ -15,13 +17,14 @@ from caddis.sealed.prefilter.prefilter import (
     included,
     read_only,
 )
-from caddis.sealed.prefilter.wire import decode, encode
+from caddis.sealed.prefilter.wire import bytes_of, decode, encode
 
 __all__ = [
     "CountingFilter",
     "PaperLists",
     "Prefilter",
     "PrefilterArrays",
+    "bytes_of",
     "decode",
     "encode",
     "filters_from",

@@ -185,19 +185,22 @@ def decode(blobs: pa.BinaryArray, bits: int) -> tuple[Words, Bools]:
     """
     check_bits(bits)
     filters = np.zeros((len(blobs), bits // WORD), np.uint64)
-    data, ends = _bytes_of(blobs)
-    formed = decode_all(read_only(data), read_only(ends), filters)
+    data, ends = bytes_of(blobs)
+    formed = decode_all(data, ends, filters)
     formed &= np.asarray(blobs.is_valid())
     filters[~formed] = 0
     return filters, formed
 
 
-def _bytes_of(blobs: pa.BinaryArray | pa.LargeBinaryArray) -> tuple[Bytes, Int64s]:
-    """The bytes of all rows, and where each begins and ends: row i is data[ends[i]:ends[i + 1]]."""
-    _, ends, data = blobs.buffers()
+def bytes_of(blobs: pa.BinaryArray | pa.LargeBinaryArray) -> tuple[Bytes, Int64s]:
+    """The bytes of all rows, and their offsets: row i is data[offsets[i]:offsets[i + 1]].
+
+    Both are read-only, as kernels ask. Nothing is copied but offsets of 32 bits.
+    """
+    _, offsets, data = blobs.buffers()
     width = np.dtype(np.int64 if pa.types.is_large_binary(blobs.type) else np.int32)
-    if ends is None or not len(blobs):
-        return np.zeros(0, np.uint8), np.zeros(len(blobs) + 1, np.int64)
+    if offsets is None or not len(blobs):
+        return read_only(np.zeros(0, np.uint8)), read_only(np.zeros(len(blobs) + 1, np.int64))
     begin = blobs.offset * width.itemsize
-    found = np.frombuffer(ends, width, len(blobs) + 1, begin).astype(np.int64)
-    return np.frombuffer(data or b"", np.uint8), found
+    found = np.frombuffer(offsets, width, len(blobs) + 1, begin).astype(np.int64, copy=False)
+    return read_only(np.frombuffer(data or b"", np.uint8)), read_only(found)

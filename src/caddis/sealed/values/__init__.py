@@ -1,8 +1,10 @@
 """What values become before they are compared under seal.
 
-hashed        keyed hashes of columns' values: elements of filters, and tokens
-coordinates   values as coordinates of plain points, and what is asked of them
-aspe          points and queries sealed, so that only the sign of their product can be known
+    hashed        keyed hashes of columns' values: elements of filters, and tokens
+    coordinates   values as coordinates of plain points, and what is asked of them
+    aspe          points and queries sealed, so that only the sign of their product can be known
+
+Publishers and subscribers come to the same hashes and the same matrix from one key.
 """
 
 from caddis.sealed.values.aspe import (

@@ -1,19 +1,4 @@
-"""The order of a value as a number from 0 to 1, for points.
-
-A value that is not above another never has the higher order; values that are close may have the
-same. Sealed products tell orders apart from about 2^-38 on (see `aspe.tolerance`), so that each
-type spends its digits where values are:
-
-    small whole numbers and decimals    evenly between the lowest and the highest: all told apart
-    other whole numbers and decimals    as the bits of their double: to one part in 2^26
-    float, double                       as their bits: to one part in 2^26
-    date                                evenly over the years 1 to 9999: all told apart
-    timestamp                           evenly over the years 1600 to 2400: to a tenth of a second
-    string                              its first six bytes: four of them for sure
-
-What lies outside has the order of the end that is nearer.
-
-The plain vectors behind sealed points: where each column stands, and what asks about it.
+"""The plain vectors behind sealed points: where each column stands, and what asks about it.
 
     (h, h²)        by column, in the scheme "aspe": h = cell / 65536 - 1/2; null is (0, 1/4)
     (o, -o)        by ordered column: o = order - 1/2; null is (-3/4, -3/4)
@@ -22,8 +7,21 @@ The plain vectors behind sealed points: where each column stands, and what asks 
 
 A point p fulfils a query q if q · p >= 0. Equality with cells c is -Σ w (h - c)², which is linear
 in h and h²; `order >= o` is (1 at o, -o at the constant). All of them are exact in doubles, and a
-null fails each by a quarter or more. Coordinates lie about 0 and nulls among them, since what
-counts against rounding is the length of the vectors: see `aspe.tolerance`.
+null fails each by a quarter or more. Coordinates lie around 0, and nulls among them, since the
+length of the vectors is what counts against rounding: see `aspe.tolerance`.
+
+The order of a value is a number from 0 to 1. A value that is not above another never has the higher
+order; values that are close may have the same. Sealed products tell orders apart from about 2^-38
+on, so each type spends its digits where its values are:
+
+    small whole numbers and decimals    evenly between the lowest and the highest: all told apart
+    other whole numbers and decimals    as the bits of their double: to one part in 2^26
+    float, double                       as their bits: to one part in 2^26
+    date                                evenly over the years 1 to 9999: all told apart
+    timestamp                           evenly over the years 1600 to 2400: to a tenth of a second
+    string                              its first six bytes: four of them for sure
+
+What lies outside has the order of the nearer end.
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ from caddis.sealed.keys import Randomness
 TEXT_BYTES = 6
 
 EVEN_SPAN = 1 << 34
-"""Exact types with at most so many values have evenly spaced orders."""
+"""Exact types with at most this many values have evenly spaced orders, which are told apart."""
 
 DATES = (-719_162, 2_932_896)
 """0001-01-01 and 9999-12-31, in days since 1970."""
@@ -57,7 +55,7 @@ LARGEST = 10**300
 
 
 def orders_of(keys: Sequence[int | bytes], type_: pa.DataType) -> Floats:
-    """By key, as `language.columns` makes them of values of the type: its order.
+    """The order of each key; keys: as `caddis.language` makes them from values of the type.
 
     >>> orders_of([-5, 0, 2**31 - 1], pa.int32()).round(3)
     array([0.5, 0.5, 1. ])
@@ -74,7 +72,7 @@ def orders_of(keys: Sequence[int | bytes], type_: pa.DataType) -> Floats:
 
 
 def _limits(type_: pa.DataType) -> tuple[int, int] | None:
-    """Between which keys orders are evenly spaced, if they are."""
+    """The keys between which orders are evenly spaced, if they are."""
     if pa.types.is_boolean(type_):
         return 0, 1
     if pa.types.is_date(type_):
@@ -96,13 +94,13 @@ def _text_orders(texts: Sequence[bytes]) -> Floats:
 
 
 def _even_orders(keys: Sequence[int], low: int, high: int) -> Floats:
-    """Each step is a rounding of a function that never falls, so orders never fall either."""
+    # Each step rounds a function that never falls, so orders never fall either.
     inside = np.clip(_limited(keys), low, high)
     return (inside - low) / np.float64(high - low)
 
 
 def _limited(keys: Sequence[int]) -> Int64s:
-    """Keys as 64-bit integers; what is beyond them becomes the nearest."""
+    """Keys as 64-bit integers; a key beyond them becomes the nearest one."""
     try:
         return np.array(keys, np.int64)
     except OverflowError:
@@ -128,15 +126,19 @@ def _spread(bits: Int64s) -> Floats:
 
 
 CELLS = 65_536
+"""A cell is 16 bits of a value's hash: squares of so many bits are still exact in doubles."""
 
 NULL_CELL = (0.0, 0.25)
+"""No value: h² would be 0 for h = 0. A null is a quarter away from every cell."""
+
 NULL_ORDER = (-0.75, -0.75)
+"""Below every order in both coordinates, so that no bound holds."""
 
 
 class Coordinates:
-    """Plain points and queries of a stream; columns are named by their place in `design.columns`.
+    """Plain points and queries of a stream; a column is given by its place in `design.columns`.
 
-    size: of plain vectors, which have no padding yet.
+    size: how many coordinates plain vectors have, which are not padded yet.
 
     >>> import os, pyarrow as pa
     >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
@@ -167,7 +169,7 @@ class Coordinates:
     def put_cells(
         self, points: Floats, column: int, rows: Int32s | Int64s, cells: Int32s | Int64s
     ) -> None:
-        """Set the column's cells, from 0 to 65,535, in these rows of the points."""
+        """Set a column's cells, from 0 to 65,535, in these rows of the points."""
         place = self._cell_place(column)
         h = cells / CELLS - 0.5
         points[rows, place] = h
@@ -176,17 +178,17 @@ class Coordinates:
     def put_orders(
         self, points: Floats, column: int, rows: Int32s | Int64s, orders: Floats
     ) -> None:
-        """Set the column's orders (see `ordering_keys`) in these rows of the points."""
+        """Set a column's orders (see `orders_of`) in these rows of the points."""
         place = self._order_place(column)
         o = orders - 0.5
         points[rows, place] = o
         points[rows, place + 1] = -o
 
     def equality(self, terms: Sequence[tuple[int, int]], randomness: Randomness) -> Floats:
-        """Fulfilled if each of these columns is in its cell, as in (column, cell).
+        """A query that holds if each of these columns is in its cell; terms: (column, cell).
 
-        Its value is -Σ w (h - c)² with random weights of 16 bits from 1 to 2, so that no rounding
-        is needed but one, of the constant, and that only for many columns.
+        Its value is -Σ w (h - c)² with random weights of 16 bits from 1 to 2. So nothing is rounded
+        but the constant, and that only for many columns.
         """
         weights = 1 + np.frombuffer(randomness(2 * len(terms)), "<u2") / CELLS
         query = np.zeros(self.size)
@@ -201,14 +203,14 @@ class Coordinates:
         return query
 
     def at_least(self, column: int, order: float) -> Floats:
-        """Fulfilled if the column's order is this or above."""
+        """A query that holds if the column's order is this or above."""
         query = np.zeros(self.size)
         query[self._order_place(column)] = 1.0
         query[-1] = -(order - 0.5)
         return query
 
     def at_most(self, column: int, order: float) -> Floats:
-        """Fulfilled if the column's order is this or below."""
+        """A query that holds if the column's order is this or below."""
         query = np.zeros(self.size)
         query[self._order_place(column) + 1] = 1.0
         query[-1] = order - 0.5

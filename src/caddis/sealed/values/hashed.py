@@ -1,19 +1,15 @@
-"""The bytes that stand for a value wherever it is hashed: the same for publishers and subscribers.
+"""Keyed hashes of columns' values, which filters and tokens are made of.
 
 A publisher has a column of Arrow, a subscriber the cuts of a predicate. Both arrive at the keys of
-`language.columns`, which are equal exactly if Spark calls the values equal (-0.0 and 0.0, NaN and
-NaN), and from there at the same bytes:
+`caddis.language`, which are equal exactly if Spark calls the values equal (-0.0 and 0.0, NaN and
+NaN), and from there at the same bytes, which are hashed:
 
     whole numbers, Booleans, days, µs, unscaled decimals, keys of floats    decimal digits
     texts                                                                   their UTF-8 bytes
 
-Columns are looked at value by distinct value, since hashing is what costs.
-
-Keyed hashes of columns' values, each computed once, and what filters and tokens are made of.
-
-Both sealers name a value by its column's place in the design and its key. Values come again from
-batch to batch, and a hash costs twenty times as much as finding it; so hashes are kept, up to a
-bound, and when that is reached all are let go.
+Hashing is what costs: columns are looked at value by distinct value. Values come again from batch
+to batch, and a hash costs twenty times as much as finding it; so hashes are kept, up to a bound.
+When that is reached, all are dropped.
 """
 
 from __future__ import annotations
@@ -49,7 +45,7 @@ class DistinctValues:
 
 
 def canonical(key: Key) -> bytes:
-    """What is hashed for a value with this key.
+    """The bytes that are hashed for a value with this key.
 
     >>> canonical(-17), canonical("Galway".encode())
     (b'-17', b'Galway')
@@ -58,7 +54,7 @@ def canonical(key: Key) -> bytes:
 
 
 def distinct_values(array: pa.Array, column: Column) -> DistinctValues:
-    """The values of a column, given as `matching.values_of` gives it.
+    """The distinct values of a column; array: from `caddis.matching.values_of`.
 
     >>> column = Column(("price",), pa.float64())
     >>> values = distinct_values(pa.array([2.5, None, 0.0, -0.0]), column)
@@ -108,7 +104,7 @@ def _keyed(array: pa.Array) -> pa.Array:
 
 
 def _float_keys(array: pa.Array) -> pa.Array:
-    """`language.columns.float_key` of each value."""
+    """The key that `caddis.language` gives to each value."""
     known = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
     bits: Int64s = (known + 0.0).view(np.int64)
     keys = np.where(bits >= 0, bits, -(bits & LOW_63_BITS))
@@ -131,10 +127,11 @@ def _keys_of(values: pa.Array) -> list[Key]:
 
 
 MOST_KEPT = 200_000
+"""Digests of 64 bytes each, and the keys that lead to them."""
 
 
 class HashedValues:
-    """The digests of a stream's values in an epoch."""
+    """The digests of a stream's values in an epoch; a column is its place in the design."""
 
     def __init__(self, key: MatchingKey, design: StreamDesign, most_kept: int = MOST_KEPT) -> None:
         self._hashing = key.hashing()
@@ -144,7 +141,7 @@ class HashedValues:
         self._presence = [self._hashing.presence(path) for path in self._paths]
 
     def of(self, column: int, keys: Sequence[Key]) -> Bytes:
-        """By value of a column: its digest, a row."""
+        """The digest of each value of a column, a row each."""
         kept = self._kept[column]
         missing = [key for key in keys if key not in kept]
         if missing and len(self) + len(missing) > self._most_kept:
@@ -159,7 +156,7 @@ class HashedValues:
         return np.frombuffer(joined, np.uint8).reshape(-1, DIGEST_BYTES)
 
     def presence(self, column: int) -> Bytes:
-        """The digest of "this column is not null", one row."""
+        """The digest of "this column is not null", as one row."""
         return self._presence[column]
 
     def __len__(self) -> int:
@@ -176,7 +173,7 @@ class HashedValues:
 
 
 class Hashed(NamedTuple):
-    """Elements of rows: row `rows[i]` has the one whose digest is digests[places[i]]."""
+    """Elements of rows: row `rows[i]` has the element whose digest is digests[places[i]]."""
 
     rows: Int32s | Int64s
     places: Int32s | Int64s
@@ -184,7 +181,7 @@ class Hashed(NamedTuple):
 
 
 def filters_of(elements: Sequence[Hashed], rows: int, design: StreamDesign) -> Words:
-    """The Bloom filters of so many rows with these elements."""
+    """The Bloom filters of `rows` rows with these elements."""
     owners = _joined([one.rows for one in elements])
     places = [places_of(one.digests, design.bits, design.hashes)[one.places] for one in elements]
     order = np.argsort(owners, kind="stable")
@@ -196,7 +193,7 @@ def filters_of(elements: Sequence[Hashed], rows: int, design: StreamDesign) -> W
 def sorted_tokens(
     owners: Sequence[Int32s | Int64s], tokens: Sequence[Words], rows: int
 ) -> tuple[Int64s, Words]:
-    """By row, its tokens, ascending and each once; where they begin, and all of them."""
+    """Where each row's tokens begin, and all tokens, ascending in each row and each once."""
     rows_, found = _joined(owners), np.concatenate([np.zeros(0, np.uint64), *tokens])
     order = np.lexsort((found, rows_))
     rows_, found = rows_[order], found[order]
