@@ -14,7 +14,7 @@ from caddis.language import Clause, ClauseTable
 from caddis.sealed.design import Scheme, StreamDesign
 from caddis.sealed.events.opening import Inbox
 from caddis.sealed.keys.directory import Directory
-from caddis.sealed.matcher.matcher import SealedMatches
+from caddis.sealed.matcher.search import SealedMatches
 from tests.sealed.sealed_workloads import EVENT_KEY, Parties, subscriptions
 
 SCHEMA = pa.schema([("city", pa.string()), ("price", pa.int32()), ("tags", pa.list_(pa.string()))])

@@ -28,8 +28,8 @@ from caddis.sealed.events.gate import Gate
 from caddis.sealed.events.sealing import EventSealer
 from caddis.sealed.keys.rings import KeyRing
 from caddis.sealed.matcher.groups import Sifting
-from caddis.sealed.matcher.matcher import SealedMatcher, SealedMatches
-from caddis.sealed.matcher.search import joined
+from caddis.sealed.matcher.matcher import SealedMatcher
+from caddis.sealed.matcher.search import SealedMatches, joined
 from tests.runs import seeds
 from tests.sealed.homes import (
     EVENTS,
