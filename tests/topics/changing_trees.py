@@ -1,10 +1,10 @@
 """Nodes of votes on a tree that keeps changing, with messages that drift.
 
-Inputs change, votes are opened late, links go down and come up, elsewhere or at once again, parts
-of the tree are turned round, and all that while messages fly: some take no time, some so long that
-their link has had two more lives when they arrive. Whatever happens, once all is quiet each node
-has to know what the inputs of all nodes of its part of the tree come to: in polls, the choice that
-costs them the least, of equals the first.
+Inputs change, votes are opened late, links go down and come up, at another place or at once again,
+parts of the tree are turned round, and all that while messages fly: some take no time, some so long
+that their link has had two more lives when they arrive. Whatever happens, once all is quiet each
+node has to know what the inputs of all nodes of its part of the tree come to: in polls, the choice
+that costs them the least, of equals the first.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def on_a_random_tree(nodes: Sequence[Node], rng: np.random.Generator) -> TreeSim
     return TreeSimulator(nodes, rng, parents=random_tree(len(nodes), rng))
 
 
-class Drifting(ABC):
+class ChangingTree(ABC):
     """A tree of any nodes that vote, and what happens to it."""
 
     def __init__(
@@ -112,7 +112,7 @@ class Drifting(ABC):
         return list(parts.values())
 
 
-class Adrift(Drifting):
+class ChangingPolls(ChangingTree):
     """A tree of polls, all of the same votes, and what happens to it.
 
     make: gives a poll for a number of choices and one of votes.
@@ -174,17 +174,35 @@ def drifted(
     *,
     changes: int = 12,
     spreads: Sequence[int] = SPREADS,
-) -> Adrift:
+) -> ChangingPolls:
     """A tree that all this has happened to, and that has become quiet."""
     rng = np.random.default_rng(seed)
     nodes = int(rng.integers(1, 31)) if seed % 10 == 0 else int(rng.integers(1, 10))
     choices, votes = int(rng.integers(1, 7)), int(rng.integers(1, 4))
-    world = Adrift(make, rng, nodes=nodes, choices=choices, votes=votes, spreads=spreads)
+    world = ChangingPolls(make, rng, nodes=nodes, choices=choices, votes=votes, spreads=spreads)
     shaken(world, changes)
     return world
 
 
-def shaken(world: Drifting, changes: int = 12) -> None:
+def check_polls(make: Callable[[int, int], Poll], seed: int) -> None:
+    """All nodes of a tree that has become quiet know the best choice, and repeat nothing."""
+    world = drifted(make, seed)
+    assert world.chosen() == world.expected(), f"seed {seed}"
+    sent = world.tree.packets.sum()
+    for node, poll in enumerate(world.polls):
+        world.tree.say(node, poll.set_input(world.inputs[node]))
+    assert world.tree.quiet, f"seed {seed}: the same input again is no news"
+    assert world.tree.packets.sum() == sent
+
+
+def check_large_tree(make: Callable[[int, int], Poll], seed: int) -> None:
+    """The same after 150 changes of a tree with 150 nodes."""
+    world = ChangingPolls(make, np.random.default_rng(seed), nodes=150, choices=4, votes=3)
+    shaken(world, changes=150)
+    assert world.chosen() == world.expected(), f"seed {seed}"
+
+
+def shaken(world: ChangingTree, changes: int = 12) -> None:
     """Let a tree grow, change and become quiet."""
     world.grow()
     for _ in range(changes):

@@ -28,15 +28,6 @@ from caddis.topics.channels.receiver import ChannelReceiver
 from caddis.topics.links import CLOCK
 from tests.topics.channels.scene import FIRST, QUICK, Scene, nothing_lost, receiver_that_has
 
-
-@pytest.fixture
-def scene() -> Scene:
-    made = Scene()
-    made.subscribe("tea")
-    made.wait(50)
-    return made
-
-
 # -- maps
 
 

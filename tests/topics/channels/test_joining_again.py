@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from caddis.topics.channels.messages import Channel, Event, Join, Leave
 from caddis.topics.channels.receiver import STRAYS
 from tests.topics.channels.scene import Scene, nothing_lost, receiver_that_has
-
-
-@pytest.fixture
-def scene() -> Scene:
-    made = Scene()
-    made.subscribe("tea")
-    made.wait(50)
-    return made
 
 
 def test_a_join_that_was_lost_is_said_again():

@@ -1,7 +1,9 @@
 """Threads, queues, and a map that really changes every second."""
 
 import time
+from abc import ABC, abstractmethod
 from random import Random
+from typing import Generic, TypeVar
 
 import pytest
 
@@ -25,19 +27,37 @@ SETTINGS = Settings(
 )
 PATIENCE_S = 60.0
 
+Node = TypeVar("Node", bound=ChannelPublisher | ChannelReceiver)
 
-class Publishing:
-    """Publishes a random topic every few milliseconds until told to stop."""
 
-    def __init__(self, node: ChannelPublisher, ledger: Ledger, random: Random) -> None:
-        self._node, self._ledger, self._random = node, ledger, random
+class Act(Generic[Node], ABC):
+    """What a node does every so many seconds, until it is over."""
+
+    every_s: float
+
+    def __init__(self, node: Node, ledger: Ledger, random: Random) -> None:
+        self._node: Node = node
+        self._ledger, self._random = ledger, random
         self._next = 0.0
         self.over = False
 
     def __call__(self) -> Sent:
         if self.over or time.monotonic() < self._next:
             return []
-        self._next = time.monotonic() + 0.01
+        self._next = time.monotonic() + self.every_s
+        return self.act()
+
+    @abstractmethod
+    def act(self) -> Sent:
+        """Do it once."""
+
+
+class Publishing(Act[ChannelPublisher]):
+    """Publishes a random topic every few milliseconds."""
+
+    every_s = 0.01
+
+    def act(self) -> Sent:
         topic = self._random.choice(TOPICS)
         body = self._ledger.publishing(self._node.name, topic)
         sent = self._node.publish(topic, body)
@@ -45,18 +65,12 @@ class Publishing:
         return sent
 
 
-class Receiving:
+class Receiving(Act[ChannelReceiver]):
     """Wants some topics for good, and others now and then."""
 
-    def __init__(self, node: ChannelReceiver, ledger: Ledger, random: Random) -> None:
-        self._node, self._ledger, self._random = node, ledger, random
-        self._next = 0.0
-        self.over = False
+    every_s = 0.5
 
-    def __call__(self) -> Sent:
-        if self.over or time.monotonic() < self._next:
-            return []
-        self._next = time.monotonic() + 0.5
+    def act(self) -> Sent:
         drop = [one for one in sorted(self._node.topics)[3:] if self._random.random() < 0.5]
         add = [one for one in TOPICS[:3] if one not in self._node.topics]
         add += [

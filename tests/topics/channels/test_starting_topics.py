@@ -30,14 +30,6 @@ from caddis.topics.links import CLOCK, Wake
 from tests.topics.channels.scene import FIRST, QUICK, Scene, nothing_lost, receiver_that_has
 
 
-@pytest.fixture
-def scene() -> Scene:
-    made = Scene()
-    made.subscribe("tea")
-    made.wait(50)
-    return made
-
-
 def test_nothing_that_was_published_before_is_delivered():
     scene = Scene()
     scene.publish("tea", 3, every_ms=5)

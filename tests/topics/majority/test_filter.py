@@ -14,7 +14,7 @@ from caddis.topics.links import Links
 from caddis.topics.majority.false_positives import popular_bits
 from caddis.topics.majority.filter import BloomFilter, LevelSigns, MajorityCascade, MajorityFilter
 from caddis.topics.majority.sign_voter import Signs
-from tests.topics.changing_trees import Drifting, on_a_random_tree, shaken
+from tests.topics.changing_trees import ChangingTree, on_a_random_tree, shaken
 
 TOPICS = [f"topic {i}" for i in range(12)]
 Sets = list[set[str]]
@@ -38,7 +38,7 @@ def popular_centrally(sets: Sets, like: MajorityFilter) -> BloomFilter:
     return like.input.with_ones(np.array([count >= like.threshold * len(sets) for count in counts]))
 
 
-class SetsAdrift(Drifting):
+class ChangingSets(ChangingTree):
     """A tree of filters or cascades, whose nodes hold random sets."""
 
     def __init__(
@@ -61,7 +61,7 @@ class SetsAdrift(Drifting):
 def check_filters(seed: int, bits: int, size: int) -> None:
     threshold = Fraction(1 + seed % 5, 5)
     nodes = [MajorityFilter(bits, 3, threshold, b"k") for _ in range(size)]
-    world = SetsAdrift(nodes, seed)
+    world = ChangingSets(nodes, seed)
     shaken(world)
     for part in world.parts():
         sets = [world.sets[node] for node in part]
@@ -95,7 +95,7 @@ def cascade_levels(sets: Sets, like: MajorityCascade, bits: Callable[[int, Bloom
 
 def check_cascade(seed: int, bits: int, size: int) -> None:
     nodes = [MajorityCascade(["0.2", "0.5", "0.75", "1"], bits, 2) for _ in range(size)]
-    world = SetsAdrift(nodes, seed)
+    world = ChangingSets(nodes, seed)
     shaken(world)
     for part in world.parts():
         check_levels([nodes[node] for node in part], [world.sets[node] for node in part])

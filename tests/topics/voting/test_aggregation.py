@@ -11,7 +11,7 @@ from caddis.lab.simulators.tree import (
     random_tree,
 )
 from caddis.topics.voting.aggregation import Aggregator, Outcomes, Recount, Sums
-from tests.topics.changing_trees import Adrift, drifted
+from tests.topics.changing_trees import check_large_tree, check_polls, drifted
 
 
 def standing(
@@ -31,13 +31,7 @@ def standing(
 @pytest.mark.parametrize("part", range(5))
 def test_all_hear_the_least_of_all_costs_whatever_happened_before(part: int):
     for seed in range(200 * part, 200 * part + 200):
-        world = drifted(Aggregator, seed)
-        assert world.chosen() == world.expected(), f"seed {seed}"
-        sent = world.tree.packets.sum()
-        for node, poll in enumerate(world.polls):
-            world.tree.say(node, poll.set_input(world.inputs[node]))
-        assert world.tree.quiet, f"seed {seed}: the same input again is no news"
-        assert world.tree.packets.sum() == sent
+        check_polls(Aggregator, seed)
 
 
 @pytest.mark.no_cover
@@ -55,12 +49,7 @@ def test_roots_know_the_sum_of_their_part_of_the_tree():
 @pytest.mark.no_cover
 def test_larger_trees_end_right_too():
     for seed in range(4):
-        world = Adrift(Aggregator, np.random.default_rng(seed), nodes=150, choices=4, votes=3)
-        world.grow()
-        for _ in range(150):
-            world.change()
-        world.settle()
-        assert world.chosen() == world.expected(), f"seed {seed}"
+        check_large_tree(Aggregator, seed)
 
 
 @pytest.mark.parametrize("delay", [a_while, a_round])

@@ -12,7 +12,7 @@ from caddis.lab.simulators.vote_rounds import gaussian_costs
 from caddis.topics.voting.aggregation import Sums, cheapest
 from caddis.topics.voting.measured_poll import MeasuredPoll, choose_protocol
 from caddis.topics.voting.voter import Votes
-from tests.topics.changing_trees import Adrift
+from tests.topics.changing_trees import ChangingPolls
 
 CLOSE, CLEAR = 0.005, 2.0
 UNIT = 1 << 10
@@ -27,7 +27,7 @@ class Whimsical(MeasuredPoll):
         return np.where(sums.sum(axis=1) // 3 % 2, cheapest(sums[:, :choices]), choices)
 
 
-class Remeasured(Adrift):
+class Remeasured(ChangingPolls):
     """A tree whose roots measure again at any time, with votes that are close and others."""
 
     def change(self) -> None:
@@ -45,7 +45,9 @@ class Remeasured(Adrift):
         return drawn + np.arange(drawn.shape[1]) * int(self.rng.choice([0, 1, 700]))
 
 
-def remeasured(kind: type[MeasuredPoll], seed: int, *, nodes: int = 9, changes: int = 12) -> Adrift:
+def remeasured(
+    kind: type[MeasuredPoll], seed: int, *, nodes: int = 9, changes: int = 12
+) -> ChangingPolls:
     rng = np.random.default_rng(seed)
 
     def make(choices: int, votes: int) -> MeasuredPoll:
@@ -61,7 +63,7 @@ def remeasured(kind: type[MeasuredPoll], seed: int, *, nodes: int = 9, changes: 
     return world
 
 
-def protocols(world: Adrift) -> list[tuple[int, tuple[str, ...]]]:
+def protocols(world: ChangingPolls) -> list[tuple[int, tuple[str, ...]]]:
     """By node: the root of its part, and how its votes are held."""
     return [
         (world.tree.root(node), poll.protocols)

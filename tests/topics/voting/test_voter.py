@@ -20,7 +20,7 @@ from caddis.topics.voting.kernels import least, must_send, take_rest
 from caddis.topics.voting.local import LARGEST, Poll
 from caddis.topics.voting.measured_poll import MeasuredPoll
 from caddis.topics.voting.voter import Voter, Votes
-from tests.topics.changing_trees import Adrift, drifted
+from tests.topics.changing_trees import ChangingPolls, check_large_tree, check_polls
 from tests.topics.voting.plain_voter import LiteralVoter, PlainVoter
 
 Costs = list[int]
@@ -138,24 +138,13 @@ def test_in_the_papers_example_all_change_their_choice_with_u():
 def test_all_choose_the_least_of_all_costs_whatever_happened_before(part: int):
     """Theorem 2: on 2,000 trees that change while messages fly."""
     for seed in range(200 * part, 200 * part + 200):
-        world = drifted(Voter, seed)
-        assert world.chosen() == world.expected(), f"seed {seed}"
-        sent = world.tree.packets.sum()
-        for node, voter in enumerate(world.polls):
-            world.tree.say(node, voter.set_input(world.inputs[node]))
-        assert world.tree.quiet, f"seed {seed}: the same input again is no news"
-        assert world.tree.packets.sum() == sent
+        check_polls(Voter, seed)
 
 
 @pytest.mark.no_cover
 def test_larger_trees_end_right_too():
     for seed in range(6):
-        world = Adrift(Voter, np.random.default_rng(seed), nodes=150, choices=4, votes=3)
-        world.grow()
-        for _ in range(150):
-            world.change()
-        world.settle()
-        assert world.chosen() == world.expected(), f"seed {seed}"
+        check_large_tree(Voter, seed)
 
 
 @pytest.mark.no_cover
@@ -166,7 +155,7 @@ def test_a_voter_says_what_the_papers_lines_say():
         makes: list[Callable[[int, int], Poll]] = [Voter, PlainVoter]
         for make in makes:
             rng = np.random.default_rng(seed)
-            world = Adrift(make, rng, nodes=int(rng.integers(1, 12)), choices=3)
+            world = ChangingPolls(make, rng, nodes=int(rng.integers(1, 12)), choices=3)
             world.grow()
             trace = []
             for _ in range(10):
