@@ -176,16 +176,7 @@ def test_what_spark_sealed_it_matches_and_opens(spark: SparkSession):
 def test_an_operator_does_not_show_the_keys_that_it_carries():
     keys = homes().parties.pat.publisher_keys("homes")
     secrets = keys.matching.secret, keys.sealing.secret, keys.signing.private_bytes_raw()
-    operator = SealOperator(
-        ("event_id",),
-        "event_id",
-        False,
-        "pat",
-        keys.design,
-        keys.matching,
-        keys.sealing,
-        secrets[2],
-    )
+    operator = SealOperator(("event_id",), "event_id", False, keys)
     ring = homes().parties.ann.for_reading("homes")
     opener = OpenOperator((), "homes", "id", ring, homes().directory, None)
     for shown in (repr(operator), repr(opener)):

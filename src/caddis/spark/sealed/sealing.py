@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
@@ -25,9 +25,7 @@ from caddis.sealed import EventSealer, Opener, StreamDesign, check_authority
 from caddis.sealed.keys import (
     Directory,
     KeyRing,
-    MatchingKey,
     PublisherKeys,
-    SealingKey,
 )
 from caddis.spark.base import (
     arrow_schema,
@@ -62,16 +60,7 @@ def seal_events(
     # Sealing no event at all finds what is wrong with the columns, here and not on a worker.
     none = pa.RecordBatch.from_pylist([], arrow_schema(events.schema, keys.design.timezone))
     schema = EventSealer(keys, randomness=os.urandom).seal(none, event_key).schema
-    operator = SealOperator(
-        tuple(events.columns),
-        event_key,
-        compressed,
-        keys.name,
-        keys.design,
-        keys.matching,
-        keys.sealing,
-        keys.signing.private_bytes_raw(),
-    )
+    operator = SealOperator(tuple(events.columns), event_key, compressed, keys)
     return plainly_named(events, operator.columns).mapInArrow(operator, from_arrow_schema(schema))
 
 
@@ -118,19 +107,26 @@ class SealOperator:
     columns: tuple[str, ...]
     event_key: str
     compressed: bool
-    name: str
-    design: StreamDesign
-    matching: MatchingKey
-    sealing: SealingKey
-    signing: bytes = field(repr=False)
+    keys: PublisherKeys
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The sealed events of one task."""
-        signing = Ed25519PrivateKey.from_private_bytes(self.signing)
-        keys = PublisherKeys(self.name, self.design, self.matching, self.sealing, signing)
-        sealer = EventSealer(keys, randomness=os.urandom, compressed=self.compressed)
+        sealer = EventSealer(self.keys, randomness=os.urandom, compressed=self.compressed)
         for arrived in batches:
             yield sealer.seal(arrived.rename_columns(list(self.columns)), self.event_key)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # A signing key of `cryptography` cannot be pickled; its bytes can.
+        signing = self.keys.signing.private_bytes_raw()
+        keys = replace(self.keys, signing=None)  # type: ignore[arg-type]
+        return _unpickled, (self.columns, self.event_key, self.compressed, keys, signing)
+
+
+def _unpickled(
+    columns: tuple[str, ...], event_key: str, compressed: bool, keys: PublisherKeys, signing: bytes
+) -> SealOperator:
+    keys = replace(keys, signing=Ed25519PrivateKey.from_private_bytes(signing))
+    return SealOperator(columns, event_key, compressed, keys)
 
 
 def open_events(
