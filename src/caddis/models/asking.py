@@ -29,7 +29,7 @@ from caddis.models.model import UNKNOWN, YES, Answers, Marks, Model, Unreadable
 from caddis.models.statistics import Tally
 
 NOTHING = -1
-"""In place of a value: the row is null."""
+"""What stands for the value of a row that is null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,11 @@ class Trouble:
 
 
 class Batch:
-    """Values that are sorted, then answered."""
+    """The values of one call to a model, each once.
+
+    A value has marks once it is answered, or a trouble, or is still to be run; what it gets in the
+    end goes to every row that holds it.
+    """
 
     def __init__(self, model: Model, values: pa.Array) -> None:
         self.model = model
@@ -54,7 +58,7 @@ class Batch:
         self._numbers: dict[bytes, int] = {}
 
     def add(self, row: int, digest: bytes | None) -> int:
-        """The value that a row holds; without a digest it is one of its own."""
+        """The number of the value that a row holds; without a digest it is a value of its own."""
         value = len(self.firsts)
         if digest is not None:
             value = self._numbers.setdefault(digest, value)
@@ -118,7 +122,7 @@ def plain(values: pa.Array) -> pa.Array:
 
 DEFAULT_LIMIT = 64 << 20
 ENTRY_BYTES = 240
-"""What Python takes for an entry beside its two byte strings' contents; measured."""
+"""The bytes that an entry takes beside the contents of its two byte strings, as measured."""
 
 
 class AnswerCache:
@@ -185,18 +189,18 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What came of asking."""
+    """What a model answered, or why not."""
 
     marks: Marks
-    """A row a value, a column a concept of the model: NO, YES or UNKNOWN."""
+    """NO, YES or UNKNOWN, a row for each value and a column for each concept of the model."""
     tally: Tally
-    """All but `needed`: who asks knows what else could have been run."""
+    """Everything but `needed`, which only the caller knows."""
     problems: tuple[Problem, ...]
-    """By row, ascending."""
+    """In ascending order of rows."""
 
 
 class ModelFailed(Exception):
-    """A model raised on the value of a row, where that is to stop everything."""
+    """A model raised on the value of a row, and the asker is to stop then."""
 
     def __init__(self, row: int, reason: str) -> None:
         self.row = row
@@ -207,10 +211,10 @@ class ModelFailed(Exception):
 class Asker:
     """Asks readings about values.
 
-    cache: where answers are kept from one call to the next, if anywhere.
+    cache: where answers are kept from one call to the next; None keeps none.
     clock: gives seconds, as `time.perf_counter` does.
     on_error: what becomes of a value on which a model raises: it is "unknown", or ModelFailed is
-        raised. One that cannot be read is unknown in any case.
+        raised. A value that cannot be read is unknown in any case.
     """
 
     def __init__(
@@ -273,7 +277,6 @@ class Asker:
         except MemoryError:
             raise
         except Exception as problem:
-            # Once more: a model may raise anything.
             self._trouble(batch, value, problem)
         else:
             batch.answer([value], answers)
@@ -325,6 +328,6 @@ def _counted(batch: Batch, run: Sequence[int], tally: Tally) -> Asked:
 
 
 def _version(model: Model) -> str:
-    """Under which answers are kept: no two models share it, nor two that answer other concepts."""
-    told = repr((model.name, model.version, model.concepts))
-    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+    """The key that answers are kept under; two models never share it."""
+    identity = repr((model.name, model.version, model.concepts))
+    return hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()

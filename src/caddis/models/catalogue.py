@@ -1,7 +1,7 @@
 """Which model answers which concept of which column.
 
 A concept is answered by one model alone, the cheapest that can, even where another that also knows
-it happens to run: two models may disagree, and what an event matches must not hang on which of
+it happens to run: two models may disagree, and what an event matches must not depend on which of
 them ran.
 """
 
@@ -30,13 +30,13 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """As in `efficientnet_lite0(photo)`."""
+        """The model and its column, as in `efficientnet_lite0(photo)`."""
         return f"{self.model.name}({self.column.name})"
 
 
 @dataclass(frozen=True, slots=True)
 class PassedOver:
-    """Two models answer one concept: the cheaper is used."""
+    """A model that could answer a concept, but is dearer than the one that does."""
 
     concept: Concept
     used: Reading
@@ -48,11 +48,11 @@ class Assignment:
     """Who answers the concepts that were asked for."""
 
     readings: tuple[Reading, ...]
-    """Only those that answer some concept."""
+    """The readings that answer some concept."""
     answered_by: Int32s
-    """By concept: its reading's place in `readings`."""
+    """The place in `readings` of each concept's reading."""
     answer_at: Int32s
-    """By concept: its column in its model's answers."""
+    """The column of each concept in its model's answers."""
     passed_over: tuple[PassedOver, ...]
 
 
@@ -74,8 +74,8 @@ class Catalogue:
     def vocabulary_for(self, schema: pa.Schema) -> Vocabulary:
         """The concepts, with the columns of these events that some model can read for them.
 
-        A concept that can be asked of every column stays one of any; one that can be asked of none
-        is kept without columns, so that it is not taken for an unknown one.
+        A concept that can be asked of every column keeps None, for any column. One that can be
+        asked of none is kept without columns, so that it is not taken for an unknown concept.
         """
         columns = list(_columns_of(schema))
         known: dict[str, frozenset[str | None]] = {}
@@ -86,7 +86,7 @@ class Catalogue:
         return Vocabulary(known)
 
     def check(self, schema: pa.Schema) -> None:
-        """Raise ModelError if a model reads a column that events lack, or that is not for it."""
+        """Raise ModelError if a model reads a column that events lack, or that it cannot read."""
         columns = Columns(schema)
         for model in self.models:
             if model.reads is None:

@@ -1,13 +1,12 @@
-"""A function's version: equal for functions that answer alike, another once an answer may change.
+"""Models that are plain Python functions: `@caddis.concept(reads="photo")`.
 
-Answers are kept by version for as long as a worker lives, so a version follows whatever a function
-takes from outside of its body: defaults, variables around it, globals, and those of the functions
-that it names. Plain values are told in words, which are the same in every process; other objects by
-a digest of their pickle, so that a retrained classifier is another one; one that does not pickle is
-never taken for the same. Not followed: what is reached through modules and classes, and what the
+Answers are cached by a model's version for as long as a worker lives, so a function's version must
+change whenever its answers may. It follows whatever the function takes from outside of its body:
+defaults, variables around it, globals, and those of the functions that it names. Plain values are
+spelled out, which is the same in every process; other objects are represented by a digest of their
+pickle, so that a retrained classifier is a new version. An object that cannot be pickled is never
+taken for the same. What is reached through modules and classes is not followed, nor what the
 functions of installed packages take from outside.
-
-Models that are plain Python functions: `@caddis.concept(reads="photo")`.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ _CACHED = type(lru_cache(len))
 def version_of(function: Callable[..., object]) -> str:
     """The version of a function, or of anything else that can be called."""
     try:
-        told = _Words(function).of(function)
+        spelling = _Spelling(function).of(function)
     except RecursionError:  # values that hold themselves
-        told = uuid4().hex
-    return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
+        spelling = uuid4().hex
+    return hashlib.blake2b(spelling.encode(), digest_size=8).hexdigest()
 
 
-class _Words:
-    """Tells values in words; a function that was told already is told by its number."""
+class _Spelling:
+    """Spells values out; a function that was spelled already is represented by its number."""
 
     def __init__(self, root: Callable[..., object]) -> None:
         self.root = root
@@ -194,13 +193,13 @@ class FunctionModel(Model):
         )
 
     def _by_name(self, answer: Mapping[object, object]) -> list[bool | None]:
-        told = {str(name).lower(): one for name, one in answer.items()}
-        for name in told:
+        given = {str(name).lower(): one for name, one in answer.items()}
+        for name in given:
             if name not in self.concepts:
                 raise ModelError(
                     f"gave an answer for {name!r}; it answers {', '.join(self.concepts)}"
                 )
-        return [truth(told.get(concept)) for concept in self.concepts]
+        return [truth(given.get(concept)) for concept in self.concepts]
 
 
 def concept(
@@ -214,12 +213,12 @@ def concept(
 ) -> Callable[[Callable[..., object]], FunctionModel]:
     """Make a function answer the concept of its name: True, False, or None for unknown.
 
-    reads: the column whose values it gets; None: whichever a subscription names.
-    answers: if it answers several concepts, their names; it then gives a mapping of names to
-        answers, or as many answers in order.
-    cost: milliseconds a value, as a first guess; measured while running.
-    batch: it gets an Arrow array of values, and gives a list or matrix of answers.
+    reads: the column whose values it gets; None for whichever column a subscription names.
+    answers: the names of its concepts, if it answers several; it then returns a mapping of names
+        to answers, or as many answers in order.
+    cost: milliseconds a value, as a first guess; it is measured while running.
     selectivity: how often each concept is true, as a first guess.
+    batch: whether it gets an Arrow array of values, and returns a list or matrix of answers.
     version: change it when answers may change; by default it follows the function's code, the
         objects and functions outside of it that it names, and theirs; what it reaches through
         modules, classes and installed packages is not followed.
@@ -246,7 +245,7 @@ def concept(
 
 
 def checked_cost(name: str, cost: float) -> float:
-    """A cost that a model can have."""
+    """The cost of a model, which must be positive."""
     if not 0 < cost < float("inf"):
         raise ModelError(f"the model {name!r} costs {cost} ms; a cost is positive")
     return float(cost)
@@ -256,8 +255,8 @@ def checked_selectivity(
     name: str, concepts: Sequence[str], selectivity: Mapping[str, float]
 ) -> dict[str, float]:
     """How often some of a model's concepts are true, by their names in lower case."""
-    told = {concept.lower(): float(share) for concept, share in selectivity.items()}
-    for concept, share in told.items():
+    shares = {concept.lower(): float(share) for concept, share in selectivity.items()}
+    for concept, share in shares.items():
         if concept not in concepts:
             raise ModelError(
                 f"the model {name!r} has a selectivity for {concept!r}, but answers "
@@ -265,11 +264,11 @@ def checked_selectivity(
             )
         if not 0 <= share <= 1:
             raise ModelError(f"the concept {concept!r} is true of {share}; it is within 0–1")
-    return told
+    return shares
 
 
 def _in_order(answer: object) -> Sequence[object] | None:
-    """Answers that are given one after the other, if they are."""
+    """The answers about one value, if they are given one after the other."""
     if isinstance(answer, np.ndarray) and answer.ndim == 1:
         return list(answer.tolist())
     if isinstance(answer, Sequence) and not isinstance(answer, str | bytes | bytearray):

@@ -1,12 +1,7 @@
-"""What is known of a concept of one event, as one byte.
+"""What a model is: something expensive that reads one column and answers concepts.
 
-Kernels, caches and files hold answers like this. UNKNOWN was asked, and makes neither the concept
-nor its negation true; UNASKED may still become any of the three.
-
-What a model is: something expensive that reads one column and answers concepts.
-
-Whoever calls a model needs nothing but this contract: the model's price before it is known, what it
-answers, and `predict`. An answer is yes, no or unknown; unknown makes neither the concept nor its
+Whoever calls a model needs nothing but this contract: what it answers, its price before that is
+measured, and `predict`. An answer is yes, no or unknown; unknown makes neither the concept nor its
 negation true.
 """
 
@@ -24,8 +19,11 @@ from caddis.errors import ModelError
 from caddis.language import is_plain_name
 
 NO, YES, UNKNOWN, UNASKED = 0, 1, 2, 3
-
+"""What is known of a concept of one event, as one byte. UNASKED may still become any of the others,
+and is the highest, so that the lower of two marks is what is known.
+"""
 Marks = Bytes
+"""Answers as kernels, caches and files hold them."""
 
 
 DEFAULT_COST = 10.0
@@ -40,11 +38,13 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """A row a value, a column a concept; `problems` says of rows why they could not be read."""
+    """The answers about some values: a row for each value, a column for each concept."""
 
     yes: Bools
     known: Bools
+    """Whether there is an answer at all; `yes` counts only where there is."""
     problems: Mapping[int, str] = field(default_factory=dict)
+    """Why some of the rows could not be read."""
 
     @classmethod
     def of(cls, given: object, rows: int, concepts: int) -> Answers:
@@ -71,12 +71,12 @@ class Answers:
         if isinstance(given, np.ndarray) and given.dtype == np.bool_:
             return cls(given, np.ones(given.shape, bool))
         matrix = np.array(given, dtype=object)
-        told = np.array([truth(one) for one in matrix.flat], dtype=object).reshape(matrix.shape)
-        return cls(told == True, told != None)  # noqa: E711, E712
+        truths = np.array([truth(one) for one in matrix.flat], dtype=object).reshape(matrix.shape)
+        return cls(truths == True, truths != None)  # noqa: E711, E712
 
 
 def truth(answer: object) -> bool | None:
-    """An answer: True, False, or None for unknown; 1 and 0 will do, and nothing else.
+    """An answer as True, False, or None for unknown; 1 and 0 are accepted, and nothing else.
 
     >>> truth(np.bool_(True)), truth(0), truth(None)
     (True, False, None)
@@ -97,13 +97,13 @@ class Model(ABC):
     """
 
     name: str
-    """For messages and reports; no two models of a match share it."""
+    """What messages and reports call it; no two models of a match share it."""
     version: str
     """Changes whenever an answer may change: answers are cached under it."""
     concepts: tuple[str, ...]
     """What it answers, in lower case, in the order of the columns of its answers."""
     reads: str | None = None
-    """The only column that it reads; None: whichever column a subscription names."""
+    """The only column that it reads; None for whichever column a subscription names."""
     cost: float = DEFAULT_COST
     """Milliseconds an event, as expected before any was measured."""
     selectivity: Mapping[str, float] = {}
@@ -111,7 +111,10 @@ class Model(ABC):
 
     @abstractmethod
     def predict(self, values: pa.Array) -> object:
-        """Answers, or a matrix of Booleans (None for unknown): a row a value, a column a concept.
+        """Answer all concepts about some values.
+
+        Gives Answers, or a matrix of Booleans (None for unknown) with a row for each value and a
+        column for each concept.
 
         `values` is not empty, holds no nulls and each value once. The answers depend on the values
         alone, each on its own. A value that cannot be read is unknown, with a problem in `Answers`.
@@ -120,13 +123,13 @@ class Model(ABC):
         """
 
     def load(self) -> None:  # noqa: B027
-        """Load what `predict` needs, unless this process has it: no part of what a value costs.
+        """Load what `predict` needs, unless this process has it. It is not part of a value's cost.
 
         Raises ModelError or EnvironmentProblem; then no value can be asked about.
         """
 
     def content(self, value: object) -> bytes:
-        """What the value is: values of equal content are asked about once. Raises Unreadable."""
+        """What the value is: values of equal content are asked about once. May raise Unreadable."""
         match value:
             case str():
                 return b"str " + value.encode()
@@ -138,7 +141,7 @@ class Model(ABC):
         """Raise ModelError if the model cannot read a column of this type."""
 
     def by_reference(self, folder: str) -> Model:  # noqa: ARG002
-        """The same model for shipping: what is large goes to a file in a folder all workers see."""
+        """The same model for shipping, with what is large in a folder that all workers see."""
         return self
 
 

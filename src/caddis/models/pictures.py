@@ -1,7 +1,7 @@
 """Pictures decoded once, whichever models ask for them.
 
-Decoding costs about as much as a small network, so what was decoded is kept a while, by the digest
-of the encoded picture. It is kept shrunk to a short side of `STANDARD` pixels, which is more than
+Decoding costs about as much as a small network, so a decoded picture is kept for a while, by the
+digest of its encoding. It is shrunk to a short side of `STANDARD` pixels, which is more than
 common networks see. How far a picture is shrunk depends on the picture and on what a model needs,
 never on which model came first: answers are the same whatever the cache holds.
 """
@@ -68,11 +68,11 @@ class PictureCache:
 
 
 PICTURES = PictureCache()
-"""This process's."""
+"""The cache of this process, which all its models share."""
 
 
 def encoded_picture(value: bytes | str) -> bytes:
-    """The picture that a value is, or that it is the path of."""
+    """The picture that a value holds, or to which it is the path."""
     if isinstance(value, bytes):
         return value
     try:
@@ -116,7 +116,7 @@ def fit(picture: Bytes, height: int, width: int, crop: float) -> Bytes:
 
 
 def needs_pillow() -> Any:
-    """The module PIL.Image, or how to get it."""
+    """Import PIL.Image, or say how to install Pillow."""
     try:
         from PIL import Image
     except ImportError:
@@ -153,7 +153,7 @@ def _upright(image: Image.Image, short_side: int) -> Image.Image:
 
 
 def _turn(image: Image.Image) -> Image.Transpose | None:
-    """What sets a picture upright that its camera took sideways."""
+    """How to turn a picture upright that its camera took sideways."""
     turns = needs_pillow().Transpose
     try:
         orientation = image.getexif().get(_ORIENTATION)
@@ -173,7 +173,7 @@ def _turn(image: Image.Image) -> Image.Transpose | None:
 
 
 def _colours(image: Image.Image) -> Image.Image:
-    """In red, green and blue; what is transparent becomes white, 16 bits become 8."""
+    """The picture in red, green and blue; what is transparent becomes white, 16 bits become 8."""
     pil = needs_pillow()
     if image.mode.startswith("I;16"):
         grey = np.asarray(image).astype(np.uint16) >> 8

@@ -33,32 +33,32 @@ def _uncounted() -> Int64s:
 
 @dataclass(slots=True, eq=False)
 class Tally:
-    """What was counted of one reading; `Tally()` adds nothing to another.
+    """What was counted of one reading; adding `Tally()` changes nothing.
 
     >>> (Tally(needed=5, runs=2) + Tally(needed=5, hits=1)).saved
     8
     """
 
     needed: int = 0
-    """Events that running everything would have run it on."""
+    """How many events running everything would have run it on."""
     runs: int = 0
-    """Values that it really ran on."""
+    """How many values it really ran on."""
     hits: int = 0
-    """Answers that came from the cache, or from an equal value of the batch."""
+    """How many answers came from the cache, or from an equal value of the batch."""
     unreadable: int = 0
-    """Values that could not be read."""
+    """How many values could not be read."""
     failed: int = 0
-    """Values on which it raised."""
+    """How many values it raised on."""
     milliseconds: float = 0.0
-    """That its runs took."""
+    """How long its runs took."""
     yes: Int64s = field(default_factory=_uncounted)
-    """By concept of the model: true answers, of runs and hits alike."""
+    """How many answers to each concept were true, from runs and hits alike."""
     known: Int64s = field(default_factory=_uncounted)
-    """By concept of the model: true or false answers, of runs and hits alike."""
+    """How many answers to each concept were true or false, from runs and hits alike."""
 
     @property
     def saved(self) -> int:
-        """Events that it was spared."""
+        """How many events it was spared."""
         return max(0, self.needed - self.runs)
 
     def __add__(self, other: Tally) -> Tally:
@@ -85,7 +85,7 @@ def _sum(left: Any, right: Any) -> Any:
 
 
 PRIOR_WEIGHT = 8.0
-"""Observations that a guess counts as."""
+"""How many observations a guess counts as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class Estimate:
     weight: float = PRIOR_WEIGHT
 
     def after(self, mean: float, count: int, half_life: float) -> Estimate:
-        """With `count` more observations of this mean, just as if they came one by one.
+        """The estimate after `count` more observations of this mean, as if they came one by one.
 
         One observation fades what is old by d = 2^(-1 / half_life). So `count` of them leave
         d^count of the old weight, and together weigh 1 + d + ... + d^(count - 1), which is
-        (1 - d^count) / (1 - d). To learn them in parts of the same mean comes to the same.
+        (1 - d^count) / (1 - d). Learning them in parts of the same mean gives the same.
 
         >>> Estimate(0.0, weight=1.0).after(1.0, count=1, half_life=1.0)
         Estimate(mean=0.666..., weight=1.5)
@@ -116,7 +116,7 @@ DEFAULT_HALF_LIFE = 2000.0
 LEAST_COST = 1e-6
 """Milliseconds: a clock may be too coarse to see a quick model run, but nothing is free."""
 LEAST_SELECTIVITY = 0.001
-"""Nothing is taken to be impossible or certain."""
+"""Nothing is taken to be impossible or certain: an answer may always surprise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +128,10 @@ class _Seen:
 
 
 class Statistics:
-    """Costs and selectivities: guessed, then measured.
+    """Costs and selectivities, guessed at first and then measured.
 
-    half_life: the observations after which one counts half: values run for a cost, true or false
-        answers for a selectivity.
+    half_life: after how many observations one counts half; a cost observes values that were run,
+        a selectivity answers that were true or false.
     """
 
     def __init__(self, half_life: float = DEFAULT_HALF_LIFE) -> None:
@@ -141,7 +141,7 @@ class Statistics:
         self._seen: dict[tuple[str, str, str], _Seen] = {}
 
     def cost(self, reading: Reading) -> float:
-        """Milliseconds a value."""
+        """What a value costs, in milliseconds."""
         return max(LEAST_COST, self._cost(reading).mean)
 
     def selectivity(self, reading: Reading, concept: str) -> float:
@@ -162,13 +162,13 @@ class Statistics:
         self._seen[_key(reading)] = _Seen(cost, concepts)
 
     def copy(self) -> Statistics:
-        """The same, to go on learning apart."""
+        """A copy that goes on learning by itself."""
         copied = Statistics(self.half_life)
         copied._seen = self._seen.copy()
         return copied
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all to a file, which is replaced at once."""
+        """Write everything to a file, which is replaced as a whole."""
         readings = [
             {
                 "model": model,

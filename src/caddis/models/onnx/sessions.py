@@ -2,7 +2,7 @@
 
 A `Graph` is small and is pickled: it says how to get the content, and its digest says which content
 that must be. A session is large and is never pickled: it is opened once a process and kept. Spark
-runs one worker a core, so a session has one thread unless told otherwise.
+runs one worker a core, so a session has one thread by default.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 _QUIET = 4
+"""onnxruntime's level of logging for fatal errors alone."""
 _sessions: dict[tuple[int, str, int], InferenceSession] = {}
 _opening = Lock()
 
@@ -30,9 +31,9 @@ class Graph(ABC):
     """An ONNX graph by reference."""
 
     name: str
-    """For messages: a path, or what it is."""
+    """What messages call it: a path, or a few words."""
     digest: str
-    """Names the content: equal digests, equal answers."""
+    """Identifies the content: equal digests mean equal answers."""
 
     @abstractmethod
     def source(self) -> str | bytes:
@@ -80,7 +81,7 @@ class GraphBytes(Graph):
 
 
 def graph_of(model: str | os.PathLike[str] | bytes | Graph) -> Graph:
-    """A path, the content, or a graph already."""
+    """The graph at a path, of some content, or as it is given."""
     if isinstance(model, Graph):
         return model
     return GraphBytes(model) if isinstance(model, bytes | bytearray) else GraphFile(model)
@@ -112,7 +113,7 @@ def _opened(graph: Graph, threads: int) -> InferenceSession:
 
 
 def write_once(path: Path, content: bytes) -> Path:
-    """A file with this content, whole or not at all; one that is there is left as it is."""
+    """Write a file with this content, whole or not at all; a file that exists stays as it is."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, content)
@@ -126,7 +127,7 @@ def refused(name: str, problem: Exception) -> NoReturn:
 
 
 def needs_onnxruntime() -> ModuleType:
-    """The module onnxruntime, or how to get it."""
+    """Import onnxruntime, or say how to install it."""
     try:
         import onnxruntime
     except ImportError:
@@ -138,7 +139,7 @@ def needs_onnxruntime() -> ModuleType:
 
 
 def needs_onnx() -> ModuleType:
-    """The module onnx, or how to get it."""
+    """Import onnx, or say how to install it."""
     try:
         import onnx
         import onnx.helper

@@ -1,4 +1,4 @@
-"""Models of texts: any ONNX classifier that takes strings, as skl2onnx makes of a pipeline."""
+"""Models of texts: any ONNX classifier that takes strings, as skl2onnx makes them of pipelines."""
 
 from __future__ import annotations
 
