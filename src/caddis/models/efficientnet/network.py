@@ -4,9 +4,9 @@ The thousand classes overlap with how people speak only in part: there are 118 b
 dog. Two tables beside this module (`imagenet_classes.csv`, `imagenet_concepts.csv`) bridge that; a
 concept's probability is the sum of its classes'.
 
-The weights come with pip, in three packages of PyTorch files. The ONNX graph is made from these when
-it is first needed and kept in the user's cache folder. A model is shipped as a mere reference: each
-worker makes or finds the graph itself.
+The weights come with pip, in three packages of PyTorch files. The ONNX graph is made from them when
+it is first needed, and kept in the user's cache folder. A model is shipped as a mere reference:
+each worker makes or finds the graph itself.
 """
 
 from __future__ import annotations
