@@ -6,8 +6,14 @@ import pytest
 
 from caddis.errors import CaddisError, EventError
 from caddis.files.events import first_bad_line, naming_bad_lines
-from caddis.files.formats import existing, format_of, named_format
-from caddis.files.output import check_free, forget_checkpoint, publish, staging_folder
+from caddis.files.formats import existing, format_of, named_format, text_of
+from caddis.files.output import (
+    check_free,
+    check_free_file,
+    forget_checkpoint,
+    publish,
+    staging_folder,
+)
 
 
 @pytest.mark.parametrize(
@@ -109,3 +115,20 @@ def test_lines_that_are_json_are_not_blamed(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(EventError, match="something"), naming_bad_lines(tmp_path, "jsonl"):
         raise EventError("something")
+
+
+def test_a_file_is_refused_where_a_folder_or_another_file_is(tmp_path):
+    with pytest.raises(CaddisError, match="is a folder; --out names a file"):
+        check_free_file(tmp_path, overwrite=True)
+    (tmp_path / "a.csv").touch()
+    with pytest.raises(CaddisError, match="exists already"):
+        check_free_file(tmp_path / "a.csv", overwrite=False)
+    check_free_file(tmp_path / "a.csv", overwrite=True)
+
+
+def test_what_is_no_text_is_refused(tmp_path):
+    (tmp_path / "a.yaml").write_bytes(b"\xff\xfe")
+    with pytest.raises(EventError, match="not a text file"):
+        text_of(tmp_path / "a.yaml", EventError)
+    with pytest.raises(EventError, match="cannot be read: No such file"):
+        text_of(tmp_path / "nowhere", EventError)

@@ -1,11 +1,13 @@
 """`caddis doctor` tells what is missing, and what to do about it."""
 
 import json
+from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from caddis.cli.doctor.command import PACKAGES
+from caddis.cli.doctor.command import PACKAGES, _worker
 from caddis.cli.shell.machine import find_java, require_java
 from caddis.errors import EnvironmentProblem
 
@@ -88,3 +90,20 @@ def test_a_temporary_folder_that_cannot_be_written_fails(caddis, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", "/no/such/folder")
     found = json.loads(caddis("doctor", "--no-spark", "--json").stdout)
     assert not found["ok"]
+
+
+def test_a_machine_with_little_room_is_warned_about(caddis, monkeypatch):
+    monkeypatch.setattr("caddis.cli.doctor.command._available", lambda: 1 << 30)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1 << 20))
+    result = caddis("doctor", "--no-spark")
+    assert result.exit_code == 0
+    assert "close other programs" in result.stdout
+    assert "point TMPDIR at a folder with room" in result.stdout
+
+
+def test_workers_with_other_packages_are_warned_about():
+    here = {name: metadata.version(name) for name in ("pyarrow", "pandas", "numba")}
+    worker = {**here, "python": "3.99.0", "executable": "/usr/bin/python3"}
+    check = _worker(worker, "1.0 s")
+    assert check.status == "warn"
+    assert check.found.endswith("but with python 3.99.0")

@@ -1,8 +1,8 @@
 """The contact sheet: one HTML file that shows who got which photos, and why.
 
 Spark says who got what; why is worked out here once more, for the few frames that are shown: the
-answers that made a subscription's WHERE clause true. The page needs nothing but itself: the photos
-are inside, and it asks for no font, script or address.
+answers that made a subscription's WHERE clause true. The page, whose frame is contact_sheet.html,
+needs nothing but itself: the photos are inside, and it asks for no font, script or address.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from io import BytesIO
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,34 +143,15 @@ def thumbnail(path: str) -> bytes:
 
 def as_html(sheet: Sheet) -> str:
     """The whole page."""
-    facts = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(number)}</dd></div>"
-        for name, number in sheet.facts
+    page = Path(__file__).with_suffix(".html").read_text("utf-8")
+    return Template(page).substitute(
+        facts="".join(
+            f"<div><dt>{escape(name)}</dt><dd>{escape(number)}</dd></div>"
+            for name, number in sheet.facts
+        ),
+        models=_models(sheet.models),
+        sections="\n".join(map(_section, sheet.sections)),
     )
-    sections = "\n".join(map(_section, sheet.sections))
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Caddis: who got which photos</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<header>
-<h1>Who got which photos, and why</h1>
-<p>A stream of frames was matched against standing subscriptions. Each is an SQL WHERE clause that
-may ask networks what a photo shows; a network runs on a frame only if its answer can still change
-who gets it.</p>
-<dl>{facts}</dl>
-{_models(sheet.models)}
-</header>
-<main>
-{sections}
-</main>
-</body>
-</html>
-"""
 
 
 def _models(uses: Iterable[ModelUse]) -> str:
@@ -217,48 +199,3 @@ def _figure(frame: Frame) -> str:
         f'width="{width}" height="{height}"><figcaption>{answers}'
         f"<small>{escape(frame.caption)}</small></figcaption></figure>"
     )
-
-
-STYLE = """
-:root { color-scheme: light dark; --paper: #f6f5f1; --card: #fff; --ink: #22262a; --soft: #6b7278;
-  --line: #dfddd6; --yes: #1c6b4a; --yes-ground: #dcefe4; --no: #7a4a1e; --no-ground: #f3e6d6;
-  --accent: #1f6f8b; }
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #16191c; --card: #1f2327; --ink: #e6e4de; --soft: #9aa0a6; --line: #33383d;
-    --yes: #8fd9b3; --yes-ground: #1d3a2d; --no: #e3b98a; --no-ground: #3d2e1e; --accent: #6cb8d3; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 84rem; padding: 2.5rem 2rem 4rem; background: var(--paper);
-  color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-h1 { margin: 0 0 .25rem; font-size: 2rem; letter-spacing: -.02em; }
-header p { max-width: 46rem; margin: 0 0 1.5rem; color: var(--soft); }
-dl { display: flex; flex-wrap: wrap; gap: 1rem 3rem; margin: 0 0 1.5rem; }
-dt { color: var(--soft); font-size: .85rem; }
-dd { margin: 0; font-size: 1.75rem; font-weight: 600; font-variant-numeric: tabular-nums; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem 1.5rem .35rem 0; text-align: right; white-space: nowrap; }
-th { border-bottom: 1px solid var(--line); color: var(--soft); font-size: .85rem;
-  font-weight: 400; }
-th:first-child, td:first-child { text-align: left; }
-.share { width: 5rem; height: .5rem; border-radius: 1rem;
-  background: linear-gradient(to right, var(--accent) calc(var(--share) * 100%), var(--line) 0); }
-section { margin-top: 2.75rem; }
-h2 { margin: 0; font-size: 1.2rem; }
-h2 small { margin-left: .5rem; color: var(--soft); font-weight: 400; font-size: .9rem; }
-pre { margin: .35rem 0 .9rem; color: var(--accent); white-space: pre-wrap;
-  font: .9rem/1.5 ui-monospace, monospace; }
-code { font: .9rem ui-monospace, monospace; }
-.grid { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(11.5rem, 1fr)); }
-figure { margin: 0; overflow: hidden; border: 1px solid var(--line); border-radius: .5rem;
-  background: var(--card); }
-img { display: block; width: 100%; height: auto; }
-figcaption { padding: .5rem .6rem .6rem; }
-figcaption small { display: block; margin-top: .25rem; color: var(--soft); font-size: .78rem; }
-figcaption span { display: inline-block; margin: 0 .2rem .25rem 0; padding: 0 .45rem;
-  border-radius: 1rem; font-size: .75rem; }
-.yes { color: var(--yes); background: var(--yes-ground); }
-.yes::after { content: " yes"; }
-.no { color: var(--no); background: var(--no-ground); }
-.no::after { content: " no"; }
-"""

@@ -22,10 +22,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
-from caddis.cli.shell.screen import short
+from caddis.cli.shell.screen import short, text_table
 from caddis.errors import CaddisError, InvalidSubscriptions, ModelError, SubscriptionError
 from caddis.names import nearest
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from caddis.spark import ModelUse, Report
 
 PROBLEMS = "_problems.jsonl"
-HEADINGS = ("runs", "saved", "cache", "unreadable", "failed", "ms/run", "s")
 BUILT_IN = {f"efficientnet-lite{which}": which for which in range(3)}
 NONE_GIVEN = "no models are given"
 """How the error of a subscription that calls a concept ends if there are no models."""
@@ -209,19 +208,13 @@ class ModelSummary:
 
 def use_table(uses: Iterable[ModelUse]) -> Table:
     """A row for each model: on how many values it ran, how many events it was spared, how long."""
-    table = Table(box=None, pad_edge=False, header_style="dim", collapse_padding=True)
-    table.add_column("model", overflow="fold")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right")
+    table = text_table("model", "runs", "saved", "cache", "unreadable", "failed", "ms/run", "s")
+    table.collapse_padding = True
     for use in uses:
         counts = (use.runs, use.saved, use.hits, use.unreadable, use.failed)
         mean = milliseconds_a_run(use)
-        table.add_row(
-            Text(use.name),
-            *(f"{number:,}" for number in counts),
-            "" if mean is None else short(mean),
-            short(use.milliseconds / 1000),
-        )
+        times = ("" if mean is None else short(mean), short(use.milliseconds / 1000))
+        table.add_row(escape(use.name), *(f"{number:,}" for number in counts), *times)
     return table
 
 
