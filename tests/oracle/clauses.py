@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -25,14 +24,12 @@ from tests.oracle.literals import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(NamedTuple):
     value: bool | None
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(NamedTuple):
     """A test of one leaf; `operands` are the values that its literals mean."""
 
     leaf: Leaf
@@ -41,17 +38,15 @@ class Atom:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(NamedTuple):
     part: Node
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Junction:
+class Junction(NamedTuple):
     joint: str
     parts: tuple[Node, ...]
-    text: str = field(repr=False)
+    text: str
 
 
 Node = Constant | Atom | Not | Junction

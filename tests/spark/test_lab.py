@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from caddis.cli.app import app
+from tests.cli.commands import call
 
 PAPERS = Path(__file__).parents[2] / "docs" / "papers"
 PAGE, BLOCKS_PAGE = PAPERS / "adaptive-filtering.md", PAPERS / "local-building-blocks.md"
@@ -49,10 +49,15 @@ def prefiltering(
 def verb(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     monkeypatch.chdir(folder)
 
-    def call(words: str) -> Result:
-        return CliRunner().invoke(app, ["lab", name, *shlex.split(words)])
+    def called(words: str) -> Result:
+        return call("lab", name, *shlex.split(words))
 
-    return call
+    return called
+
+
+def assert_line(pattern: str, result: Result) -> None:
+    """What was printed has such a line."""
+    assert re.search(f"^{pattern}$", result.stdout, re.MULTILINE), result.stdout
 
 
 def commands(page: Path, name: str) -> list[str]:
@@ -64,18 +69,16 @@ def commands(page: Path, name: str) -> list[str]:
     return [line.removeprefix(f"caddis lab {name} ") for line in lines]
 
 
-def test_figures_are_drawn_and_told_and_nothing_is_run_twice(lab):
+def test_figures_are_drawn_and_shown_and_nothing_is_run_twice(lab):
     some = f"--figures 3a,3c,frontier --out seen {TINY}"
-    said = lab(some)
-    assert said.exit_code == 0, said.output
-    assert re.search(
-        r"^3a: delay, Zipf popularity, 8 concepts \(ms an event\)$", said.stdout, re.MULTILINE
-    )
-    assert re.search(r"^air +[\d.]+ +[\d.]+$", said.stdout, re.MULTILINE)
-    assert re.search(r"^emec +[\d.]+× +[\d.]+×$", said.stdout, re.MULTILINE)
-    assert re.search(r"^frontier@50 +[\d.]+ +[\d.]+× +[\d.]+ +[\d.]+×$", said.stdout, re.MULTILINE)
-    assert "Topologies are made up" in said.stdout
-    assert max(map(len, said.stdout.splitlines())) <= 80
+    result = lab(some)
+    assert result.exit_code == 0, result.output
+    assert_line(r"3a: delay, Zipf popularity, 8 concepts \(ms an event\)", result)
+    assert_line(r"air +[\d.]+ +[\d.]+", result)
+    assert_line(r"emec +[\d.]+× +[\d.]+×", result)
+    assert_line(r"frontier@50 +[\d.]+ +[\d.]+× +[\d.]+ +[\d.]+×", result)
+    assert "Topologies are made up" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
     assert {path.name for path in Path("seen").glob("*.png")} == PICTURES
     runs = Path("seen/runs.csv").read_text()
     assert len(runs.splitlines()) == 1 + MEASURES * (2 * 5 + 2 * 12)
@@ -90,20 +93,20 @@ def test_what_was_lost_is_run_again_as_it_was(lab):
     file = Path("seen/runs.csv")
     header, *lines = file.read_text().splitlines(keepends=True)
     file.write_text(header + "".join(lines[1:])[:-5])
-    said = lab(f"{some} --json")
-    assert json.loads(said.stdout)["runs"] == len(lines) / MEASURES == 8
+    result = lab(f"{some} --json")
+    assert json.loads(result.stdout)["runs"] == len(lines) / MEASURES == 8
     assert set(file.read_text().splitlines(keepends=True)) == {header, *lines}
 
 
 def test_for_a_machine_there_are_all_numbers(lab):
-    said = lab(f"--figures 3b,frontier --policies air,emec --out seen {TINY} --json")
-    told = json.loads(said.stdout)
-    assert [cell["line"] for cell in told["figures"]["3b"]] == ["air"] * 2 + ["emec"] * 2
-    [air, *_] = told["figures"]["frontier"]
+    result = lab(f"--figures 3b,frontier --policies air,emec --out seen {TINY} --json")
+    summary = json.loads(result.stdout)
+    assert [cell["line"] for cell in summary["figures"]["3b"]] == ["air"] * 2 + ["emec"] * 2
+    [air, *_] = summary["figures"]["frontier"]
     assert (air["line"], air["ratio"], air["x_ratio"]) == ("air", 1.0, 1.0)
-    assert {saving["policy"] for saving in told["less_delay_than_air"]} == {"emec"}
-    assert told["conditions"]["events"] == 3
-    assert told["tasks_left"] == 0
+    assert {saving["policy"] for saving in summary["less_delay_than_air"]} == {"emec"}
+    assert summary["conditions"]["events"] == 3
+    assert summary["tasks_left"] == 0
     with Path("seen/figures.csv").open() as file:
         assert {row["figure"] for row in csv.DictReader(file)} == {"3b", "frontier"}
 
@@ -118,19 +121,19 @@ def test_for_a_machine_there_are_all_numbers(lab):
         ("--policies ,", "name at least one figure and one policy"),
     ],
 )
-def test_a_mistake_is_told_before_anything_is_run(lab, words, complaint):
-    said = lab(f"--out seen {words}")
-    assert said.exit_code == 1
-    assert complaint in said.stderr
+def test_a_mistake_is_reported_before_anything_is_run(lab, words, complaint):
+    result = lab(f"--out seen {words}")
+    assert result.exit_code == 1
+    assert complaint in result.stderr
     assert not Path("seen").exists()
 
 
 def test_runs_under_other_conditions_are_not_mixed(lab):
     some = f"--figures 3a --policies air --out seen {TINY}"
     assert lab(some).exit_code == 0
-    said = lab(f"{some} --exponent 0.8")
-    assert said.exit_code == 1
-    assert "seen holds runs with exponent 1.0, not 0.8; choose another --out" in said.stderr
+    result = lab(f"{some} --exponent 0.8")
+    assert result.exit_code == 1
+    assert "seen holds runs with exponent 1.0, not 0.8; choose another --out" in result.stderr
 
 
 def test_the_commands_of_the_page_run_in_small(lab):
@@ -138,19 +141,19 @@ def test_the_commands_of_the_page_run_in_small(lab):
         rows = [" ".join(str(abs(i - j) + name) for j in range(8)) for i in range(8)]
         Path(f"PlanetLabData_{name}").write_text("\n".join(rows))
     for number, words in enumerate(commands(PAGE, "adaptive-filtering")):
-        said = lab(f"{words} {TINY} {TINIER} --out page-{number}")
-        assert said.exit_code == 0, (words, said.output)
+        result = lab(f"{words} {TINY} {TINIER} --out page-{number}")
+        assert result.exit_code == 0, (words, result.output)
 
 
-def test_votes_are_drawn_and_told_and_nothing_is_run_twice(blocks):
+def test_votes_are_drawn_and_shown_and_nothing_is_run_twice(blocks):
     some = f"--figures 2a,2b,interests --out seen {FEW_VOTES}"
-    said = blocks(some)
-    assert said.exit_code == 0, said.output
-    assert re.search(r"^2a: messages of a vote \(messages a node\)$", said.stdout, re.MULTILINE)
-    assert re.search(r"^complete binary tree( +[\d.]+){5}$", said.stdout, re.MULTILINE)
-    assert re.search(r"^voting, a random map +3( +[\d.e-]+){3}$", said.stdout, re.MULTILINE)
-    assert "Interests are drawn" in said.stdout
-    assert max(map(len, said.stdout.splitlines())) <= 80
+    result = blocks(some)
+    assert result.exit_code == 0, result.output
+    assert_line(r"2a: messages of a vote \(messages a node\)", result)
+    assert_line(r"complete binary tree( +[\d.]+){5}", result)
+    assert_line(r"voting, a random map +3( +[\d.e-]+){3}", result)
+    assert "Interests are drawn" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
     drawn = {"figure-2", "figure-2a", "figure-2b", "interests"}
     assert {path.stem for path in Path("seen").glob("*.png")} == drawn
     runs = Path("seen/runs.csv").read_text()
@@ -165,9 +168,9 @@ def test_votes_that_were_lost_are_run_again_as_they_were(blocks):
     file = Path("seen/runs.csv")
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(lines)[:-5])
-    told = json.loads(blocks(f"{some} --json").stdout)
-    assert (told["runs"], told["tasks_left"]) == (2 * 5 * 2, 0)
-    assert [cell["runs"] for cell in told["figures"]["2a"]] == [2] * 10
+    summary = json.loads(blocks(f"{some} --json").stdout)
+    assert (summary["runs"], summary["tasks_left"]) == (2 * 5 * 2, 0)
+    assert [cell["runs"] for cell in summary["figures"]["2a"]] == [2] * 10
     assert set(file.read_text().splitlines(keepends=True)) == set(lines)
 
 
@@ -180,30 +183,30 @@ def test_votes_that_were_lost_are_run_again_as_they_were(blocks):
         ("--interests latin.json", "latin.json: not a text file"),
     ],
 )
-def test_a_mistake_about_votes_is_told_before_anything_is_run(blocks, words, complaint):
+def test_a_mistake_about_votes_is_reported_before_anything_is_run(blocks, words, complaint):
     Path("wrong.json").write_text("[1, 2]")
     Path("latin.json").write_bytes('{"Zoë": ["jazz"]}'.encode("latin-1"))
-    said = blocks(f"--out seen {words}")
-    assert said.exit_code == 1
-    assert complaint in said.stderr
+    result = blocks(f"--out seen {words}")
+    assert result.exit_code == 1
+    assert complaint in result.stderr
     assert not Path("seen").exists()
 
 
 def test_the_largest_tree_and_the_changed_share_are_those_that_were_asked_for(blocks):
-    said = blocks(f"--figures growth,upkeep --out seen {FEW_VOTES} --largest 1500 --changed 0.05")
-    assert re.search(r"^nodes +1,000 +1,500$", said.stdout, re.MULTILINE)
-    assert "upkeep: after 5% of the inputs changed" in said.stdout
+    result = blocks(f"--figures growth,upkeep --out seen {FEW_VOTES} --largest 1500 --changed 0.05")
+    assert_line(r"nodes +1,000 +1,500", result)
+    assert "upkeep: after 5% of the inputs changed" in result.stdout
 
 
 def test_real_interests_are_voted_on(blocks):
     people = {str(i): ["jazz", "rock"] if i % 3 else ["folk"] for i in range(20)}
     Path("genres.json").write_text(json.dumps(people))
     some = f"--figures interests --channels 2 --out seen {FEW_VOTES}"
-    told = json.loads(blocks(f"{some} --interests genres.json --json").stdout)
-    assert (told["conditions"]["subscribers"], told["conditions"]["topics"]) == (20, 3)
-    said = blocks(some)
-    assert said.exit_code == 1
-    assert "seen holds runs with interests" in said.stderr
+    summary = json.loads(blocks(f"{some} --interests genres.json --json").stdout)
+    assert (summary["conditions"]["subscribers"], summary["conditions"]["topics"]) == (20, 3)
+    result = blocks(some)
+    assert result.exit_code == 1
+    assert "seen holds runs with interests" in result.stderr
 
 
 def test_the_commands_of_the_page_on_votes_run_in_small(blocks):
@@ -211,20 +214,18 @@ def test_the_commands_of_the_page_on_votes_run_in_small(blocks):
     Path("deezer_HU_genres.json").write_text(json.dumps(people))
     for number, words in enumerate(commands(BLOCKS_PAGE, "local-building-blocks")):
         some = "" if "--figures" in words else "--figures 2c"
-        said = blocks(f"{words} {FEW_VOTES} {some} --out page-{number}")
-        assert said.exit_code == 0, (words, said.output)
+        result = blocks(f"{words} {FEW_VOTES} {some} --out page-{number}")
+        assert result.exit_code == 0, (words, result.output)
 
 
-def test_prefilters_are_drawn_and_told_and_nothing_is_run_twice(prefiltering):
+def test_prefilters_are_drawn_and_shown_and_nothing_is_run_twice(prefiltering):
     some = f"--figures tests,times --out seen {FEW_SEALED}"
-    said = prefiltering(some)
-    assert said.exit_code == 0, said.output
-    assert re.search(
-        r"^tests: encrypted tests left \(encrypted tests an event\)$", said.stdout, re.MULTILINE
-    )
-    assert re.search(r"^no prefilter +\d+$", said.stdout, re.MULTILINE)
-    assert re.search(r"^ours +[\d.]+$", said.stdout, re.MULTILINE)
-    assert "Times are those of this machine" in said.stdout
+    result = prefiltering(some)
+    assert result.exit_code == 0, result.output
+    assert_line(r"tests: encrypted tests left \(encrypted tests an event\)", result)
+    assert_line(r"no prefilter +\d+", result)
+    assert_line(r"ours +[\d.]+", result)
+    assert "Times are those of this machine" in result.stdout
     drawn = {"tests", "times", "prefiltering"}
     assert {path.stem for path in Path("seen").glob("*.png")} == drawn
     runs = Path("seen/runs.csv").read_text()
@@ -235,14 +236,14 @@ def test_prefilters_are_drawn_and_told_and_nothing_is_run_twice(prefiltering):
     assert "seen holds runs with rate 0.001, not 0.01; choose another --out" in other.stderr
 
 
-def test_a_mistake_about_prefilters_is_told_before_anything_is_run(prefiltering):
-    said = prefiltering("--out seen --figures 2a")
-    assert said.exit_code == 1
-    assert "there is no figure '2a'" in said.stderr
+def test_a_mistake_about_prefilters_is_reported_before_anything_is_run(prefiltering):
+    result = prefiltering("--out seen --figures 2a")
+    assert result.exit_code == 1
+    assert "there is no figure '2a'" in result.stderr
     assert not Path("seen").exists()
 
 
 def test_the_commands_of_the_page_on_prefilters_run_in_small(prefiltering):
     for number, words in enumerate(commands(PREFILTERING_PAGE, "bloom-prefiltering")):
-        said = prefiltering(f"{words} {FEW_SEALED} --figures targets --out page-{number}")
-        assert said.exit_code == 0, (words, said.output)
+        result = prefiltering(f"{words} {FEW_SEALED} --figures targets --out page-{number}")
+        assert result.exit_code == 0, (words, result.output)
