@@ -30,12 +30,23 @@ from caddis.models.statistics import Tally
 
 NOTHING = -1
 """What stands for the value of a row that is null."""
+LONGEST_REASON = 300
+"""How many characters of what a model raised are kept as the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """Why a value has no answers: it cannot be read, or the model `failed` on it."""
 
+    reason: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a row has no answers: its value cannot be read, or the model `failed` on it."""
+
+    row: int
     reason: str
     failed: bool
 
@@ -175,18 +186,6 @@ def _size(digest: bytes, marks: bytes) -> int:
     return ENTRY_BYTES + len(digest) + len(marks)
 
 
-_LONGEST_REASON = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why a row has no answers: its value cannot be read, or the model `failed` on it."""
-
-    row: int
-    reason: str
-    failed: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a model answered, or why not."""
@@ -295,7 +294,7 @@ class Asker:
             batch.troubles[value] = Trouble(str(problem), failed=False)
             return
         words = " ".join(f"{type(problem).__name__}: {problem}".split())
-        reason = words.removesuffix(":")[:_LONGEST_REASON]
+        reason = words.removesuffix(":")[:LONGEST_REASON]
         if self.on_error == "raise":
             raise ModelFailed(batch.firsts[value], reason) from problem
         batch.troubles[value] = Trouble(reason, failed=True)
