@@ -2,6 +2,7 @@
 
 A folder has at most 13 entries. A package's `__init__` is its surface: from outside nobody imports
 a module below it. The product never imports the lab, and rooms that only compute open no files.
+Docstrings are sentences.
 """
 
 import ast
@@ -145,3 +146,25 @@ def test_only_its_own_room_imports_pyspark():
         and any(imported.split(".")[0] in ("pyspark", "py4j") for imported in imports(path))
     ]
     assert reaching == []
+
+
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def docstrings(path: Path) -> Iterator[tuple[int, str]]:
+    """Every docstring of a file, with its line; those of fields, too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        for statement in getattr(node, "body", []) if isinstance(node, DOCUMENTED) else []:
+            value = getattr(statement, "value", None)
+            if isinstance(statement, ast.Expr) and isinstance(value, ast.Constant):
+                yield statement.lineno, str(value.value)
+
+
+def test_docstrings_begin_like_sentences():
+    riddles = [
+        f"{module}:{line}: {text.splitlines()[0]}"
+        for module, path in MODULES.items()
+        for line, text in docstrings(path)
+        if text.startswith(("Of ", "By ", "TODO"))
+    ]
+    assert riddles == []
