@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from caddis.errors import CaddisError, EventError, SubscriptionTableError
-from caddis.files.tables import read_columns, read_subscriptions, write_table
+from caddis.files.tables import read_columns, read_subscriptions, write_parts, write_table
 from caddis.spark.store.store import open_store
 
 WHERES = ["city = 'Galway'", 'title = "a ""quoted"" one"', "price < 2\nAND price > 1"]
@@ -122,3 +122,11 @@ def test_what_a_format_cannot_hold_is_refused_and_nothing_is_written(tmp_path):
     with pytest.raises(CaddisError, match="the name does not tell the format"):
         write_table(table, tmp_path / "s.txt")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_is_written_in_parts(tmp_path):
+    table = pa.table({"event_id": range(60)})
+    write_parts(table, tmp_path / "events", 25)
+    parts = sorted((tmp_path / "events").iterdir())
+    assert [len(pq.read_table(part)) for part in parts] == [25, 25, 10]
+    assert pq.read_table(tmp_path / "events") == table

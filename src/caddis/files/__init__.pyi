@@ -30,7 +30,14 @@ from .output import (
     write_invalid,
 )
 from .schemas import EXAMPLE, parse_schema, schema_of
-from .tables import format_to_write, read_columns, read_subscriptions, write_lines, write_table
+from .tables import (
+    format_to_write,
+    read_columns,
+    read_subscriptions,
+    write_lines,
+    write_parts,
+    write_table,
+)
 
 __all__ = [
     "CHECKPOINT",
@@ -71,5 +78,6 @@ __all__ = [
     "write_invalid",
     "write_lines",
     "write_numbers",
+    "write_parts",
     "write_table",
 ]

@@ -54,6 +54,15 @@ def write_table(table: pa.Table, out: Path) -> None:
         write(table, unfinished)
 
 
+def write_parts(table: pa.Table, folder: Path, rows: int) -> None:
+    """Write a new folder of Parquet files, each with at most this number of rows."""
+    import pyarrow.parquet as pq
+
+    folder.mkdir()
+    for part, begin in enumerate(range(0, len(table), rows)):
+        pq.write_table(table.slice(begin, rows), folder / f"part-{part:05d}.parquet")
+
+
 def format_to_write(out: Path) -> FileFormat:
     """The format that a new file's name tells."""
     format_ = named_format(out)

@@ -3,14 +3,12 @@
 import sys
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.dataset as ds
 import pytest
 from PIL import Image
 
-from caddis.cli.demo.photos import make_frames, own_photos, wheel_photos, write_events
+from caddis.cli.demo.photos import make_frames, own_photos, wheel_photos
 from caddis.errors import CaddisError, EnvironmentProblem
-from caddis.lab.workloads.photo_stream import photo_events, shots
+from caddis.lab.workloads.photo_stream import shots
 
 
 def test_the_packages_have_their_photos():
@@ -48,10 +46,3 @@ def test_a_file_is_made_for_every_shot_and_one_that_is_no_picture_is_passed_on(t
     assert made[-1] == len(paths) == 20
     for shot, path in zip(taken, paths, strict=True):
         assert (Path(path).read_bytes() == b"no picture") == (shot.photo == 1)
-
-
-def test_events_are_uploaded_a_few_at_a_time(tmp_path):
-    events = photo_events(shots(60, [1], seed=1), [f"{number}.jpg" for number in range(60)])
-    write_events(events, tmp_path / "events")
-    assert len(list((tmp_path / "events").iterdir())) == 3
-    assert ds.dataset(tmp_path / "events").to_table().equals(pa.table(events))

@@ -67,14 +67,17 @@ def test_it_tells_what_models_cost_and_who_was_passed_over(caddis, square):
     assert "times the least. 1 event left out: a model gave no answer." in result
 
 
-def test_a_machine_is_told_the_same(caddis, square):
+def test_a_machine_is_shown_the_same(caddis, square):
     result = caddis(*CALL, "--models", "models.py", "--json", "--sample", "2")
     found = json.loads(result.stdout)
     assert [event["event"] for event in found["sample"]] == ["a", "b"]
     assert found["sample"][1]["steps"] == [
         {
             "model": "marks(title)",
-            "answers": [{"concept": "shouts", "answer": "no"}, {"concept": "asks", "answer": "yes"}],
+            "answers": [
+                {"concept": "shouts", "answer": "no"},
+                {"concept": "asks", "answer": "yes"},
+            ],
             "problem": None,
         }
     ]

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from caddis.cli.demo.command import DemoOptions
 from caddis.cli.shell import Job, count, rate, require_java, show_rows, start_spark
+from caddis.files import write_parts
 
 if TYPE_CHECKING:
     from caddis.spark.base import DataFrame, SparkSession
@@ -127,10 +127,7 @@ def _make_data(options: DemoOptions, folder: Path, job: Job) -> tuple[pa.Table, 
     with job.screen.step(f"Making {things}") as step:
         subscriptions = marketplace_subscriptions(options.subscription_count, options.seed)
         offers = marketplace_events(options.offer_count, options.seed)
-        folder.mkdir()
-        rows = -(-len(offers) // PARTS)
-        for part in range(PARTS):
-            pq.write_table(offers.slice(part * rows, rows), folder / f"part-{part}.parquet")
+        write_parts(offers, folder, -(-len(offers) // PARTS))
         step.done = f"{things} made"
     return subscriptions, offers
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 from rich.console import Console
 from rich.markup import escape
 
@@ -36,6 +35,7 @@ from caddis.cli.shell import (
     text_table,
 )
 from caddis.errors import CaddisError, EnvironmentProblem
+from caddis.files import write_parts
 
 if TYPE_CHECKING:
     from caddis.lab.workloads import Shot
@@ -49,6 +49,7 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 DETAIL = 600
 """Pixels of a photo's short side that frames are made from."""
 EVENTS_A_FILE = 25
+"""Few, as cameras would upload them."""
 FILES_A_BATCH = 8
 
 
@@ -179,7 +180,7 @@ def _make_stream(options: DemoOptions, folder: Path, job: Job) -> pa.Table:
         )
         step.done = f"{things} made"
     events = photo_events(taken, paths)
-    write_events(events, folder / "events")
+    write_parts(events, folder / "events", EVENTS_A_FILE)
     return events
 
 
@@ -306,14 +307,6 @@ def make_frames(
             done += one.result()
             report(done)
     return [str(path) for path in paths]
-
-
-def write_events(events: pa.Table, folder: Path) -> None:
-    """Write files of a few events each, as cameras would upload them."""
-    folder.mkdir()
-    for part, begin in enumerate(range(0, len(events), EVENTS_A_FILE)):
-        rows = events.slice(begin, EVENTS_A_FILE)
-        pq.write_table(rows, folder / f"part-{part:05d}.parquet")
 
 
 def _frames_of(photo: Path, wanted: Sequence[tuple[Shot, Path]]) -> int:
