@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 from caddis.errors import EventError, TamperedEvent
-from caddis.sealed.design import StreamDesign
+from caddis.sealed.design import StreamDesign, plain_schema
 from caddis.sealed.events.payloads import Payloads
-from caddis.sealed.plain_types import plain_schema
 from tests.oracle.events import ZONED
 
 

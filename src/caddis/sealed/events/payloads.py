@@ -6,20 +6,26 @@
 A row goes out alone. A slice of a batch would carry some bytes of the rows beside it (Arrow rounds
 buffers up to 64 bytes), so rows are copied. A publisher who has a key may send what is meant to
 harm: nothing is unpacked that would become larger than what was sent.
+
+What a publisher seals must be what its subscribers read. So a column is cast to the design's type
+only if both are of one kind (numbers, texts, bytes, dates, times with or without a time zone;
+doubles are no decimals), and what does not fit is refused: no number is rounded, no time wraps, no
+field of a struct is dropped. All that is lost is the part of a time below a microsecond, which no
+predicate could see.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from caddis.errors import EventError, TamperedEvent
-from caddis.language import is_array, sql_type
-from caddis.sealed.design import StreamDesign
-from caddis.sealed.plain_types import cast_losslessly
+from caddis.language import is_array, is_instant, is_text, sql_type
+from caddis.sealed.design import NoPlainType, StreamDesign, plain_type
 
 MOST_BYTES = 64 << 20
 MESSAGE_HEADER, BATCH_COMPRESSION = 2, 3
@@ -174,3 +180,84 @@ def _in_type(array: pa.Array, field: pa.Field) -> pa.Array:
             f"says {sql_type(field.type)}, which cannot hold the same values"
         )
     return found
+
+
+# -- casts in which every value stays the same
+
+KINDS: tuple[Callable[[pa.DataType], bool], ...] = (
+    lambda type_: pa.types.is_integer(type_) or pa.types.is_floating(type_),
+    lambda type_: pa.types.is_integer(type_) or pa.types.is_decimal(type_),
+    is_text,
+    lambda type_: pa.types.is_binary(type_) or pa.types.is_large_binary(type_),
+    pa.types.is_date,
+    is_instant,
+    lambda type_: pa.types.is_timestamp(type_) and type_.tz is None,
+)
+
+
+def cast_losslessly(array: pa.Array, wanted: pa.DataType) -> pa.Array | None:
+    """The same values in a plain type; None if it is of another kind, or if a value does not fit.
+
+    >>> cast_losslessly(pa.array([1.5, 2.0]), pa.float32()).type
+    DataType(float)
+    >>> cast_losslessly(pa.array([0.1]), pa.float32()) is None
+    True
+    """
+    try:
+        plain = _cast(array, plain_type(array.type))
+        if plain.type == wanted:
+            return plain
+        if not _same_kind(plain.type, wanted):
+            return None
+        found = _cast(plain, wanted)
+        return found if _same_floats(plain, found) else None
+    except (pa.ArrowException, NoPlainType):
+        return None
+
+
+def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    return array.cast(options=pc.CastOptions(type_, allow_time_truncate=True))
+
+
+def _same_kind(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether values of one type are values of the other, at any depth; both are plain."""
+    if found == wanted or pa.types.is_null(found):
+        return True
+    if is_array(found) and is_array(wanted):
+        return _same_kind(found.value_type, wanted.value_type)
+    if pa.types.is_map(found) and pa.types.is_map(wanted):
+        keys, items = (found.key_type, wanted.key_type), (found.item_type, wanted.item_type)
+        return _same_kind(*keys) and _same_kind(*items)
+    if pa.types.is_struct(found) and pa.types.is_struct(wanted):
+        theirs = {field.name: field.type for field in wanted}
+        return all(one.name in theirs and _same_kind(one.type, theirs[one.name]) for one in found)
+    return any(is_one(found) and is_one(wanted) for is_one in KINDS)
+
+
+def _same_floats(array: pa.Array, changed: pa.Array) -> bool:
+    """Whether doubles have stayed what they were: Arrow rounds them, and only them, silently."""
+    if not any(pa.types.is_floating(leaf.type) for leaf in _leaves(array)):
+        return True
+    return all(map(_equal, _leaves(array), _leaves(_cast(changed, array.type))))
+
+
+def _leaves(array: pa.Array) -> Iterator[pa.Array]:
+    """The arrays of scalars that an array consists of."""
+    if pa.types.is_struct(array.type):
+        for child in array.flatten():
+            yield from _leaves(child)
+    elif pa.types.is_map(array.type):
+        begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        for child in (array.keys, array.items):
+            yield from _leaves(child[begin:end])
+    elif is_array(array.type):
+        yield from _leaves(array.flatten())
+    else:
+        yield array
+
+
+def _equal(before: pa.Array, after: pa.Array) -> bool:
+    if not pa.types.is_floating(before.type):
+        return True
+    same = pc.or_(pc.equal(before, after), pc.and_(pc.is_nan(before), pc.is_nan(after)))
+    return pc.all(same).as_py() is not False

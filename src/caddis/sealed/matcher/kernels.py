@@ -1,6 +1,9 @@
-"""Loops over pairs of events and sealed clauses; each has a plain twin in the tests.
+"""Loops over the tokens of events and sealed clauses; each has a plain twin in the tests.
 
-The tokens of an event ascend, so that one of them is found by halving.
+    event_tokens[event_starts[row]:event_starts[row + 1]]     an event's tokens, ascending
+    tokens[token_starts[clause]:token_starts[clause + 1]]     those that a clause asks for
+
+An event has dozens of tokens and a clause a few, so each of the few is found by halving.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ def pairs_have_tokens(
     event_starts: Int64s,
     event_tokens: Words,
 ) -> Bools:
-    """By pair: whether the event has all tokens of the clause."""
+    """Whether the event of each pair has all tokens of its clause."""
     held = np.empty(len(rows), np.bool_)
     for pair in range(len(rows)):
         row, clause = rows[pair], clauses[pair]
@@ -62,7 +65,7 @@ def pairs_have_tokens(
 def pairs_with_tokens(
     token_starts: Int64s, tokens: Words, event_starts: Int64s, event_tokens: Words
 ) -> Int32s:
-    """Of all events and all clauses, the pairs (row, clause) that hold, rows ascending."""
+    """All pairs (row, clause) where the event has the clause's tokens, rows ascending."""
     found = np.empty((1024, 2), np.int32)
     used = 0
     for row in range(len(event_starts) - 1):
@@ -79,7 +82,7 @@ def pairs_with_tokens(
 
 @njit(cache=True)
 def rows_ascend(starts: Int64s, numbers: Words) -> Bools:
-    """By row: whether its numbers ascend, no two alike."""
+    """Whether the numbers of each row ascend, no two of them equal."""
     ascend = np.ones(len(starts) - 1, np.bool_)
     for row in range(len(ascend)):
         for i in range(starts[row] + 1, starts[row + 1]):

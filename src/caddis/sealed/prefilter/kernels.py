@@ -1,21 +1,18 @@
-"""What a prefilter is made of: lists of filters by their rarest place, one behind the other.
+"""What a prefilter is made of, and loops over the words of Bloom filters.
 
-A clause with an empty filter is in no list, every other one in one.
+Filters stand in lists, one behind the other, each under its rarest place. A clause with an empty
+filter is in no list, every other one in exactly one.
 
-    filters   [filter, word]   of the clauses, sorted by their keys: one copy, in the lists' order
-    keys      [filter, key]    places that are set in it, chosen one after the other: the one that
-                               leaves the fewest events of a sample, and so on
-    shared    [filter]         how many first keys are those of the filter before
+    filters   [filter, word]   the clauses' filters, sorted by their keys
+    keys      [filter, key]    places that are set in it, chosen one after the other: first the one
+                               that the fewest events of a sample have, and so on among the rest
+    shared    [filter]         how many of its first keys are those of the filter before
     starts    [place]          filters starts[place]:starts[place + 1] have it as their first key
-    clauses   [filter]         whose filter it is
+    clauses   [filter]         the clause that the filter belongs to
     default   [n]              the clauses with empty filters, which may match every event
 
-Loops over the words of Bloom filters; each has a plain twin in the tests.
-
-Which rows' filters include which clauses' filters: whole batches at a time, bit by bit.
-
 A block of rows is turned on its side, so that each place of a filter has a bitmap of the rows that
-have it set. The bitmaps of a filter's first places, the rarest, are intersected; few rows are left
+have it set. The bitmaps of a filter's first places, the rarest, are intersected. Few rows are left
 then, and only their words are compared. Each kernel has a twin in plain Python in the tests.
 """
 
@@ -30,6 +27,7 @@ from numba import njit
 from caddis.arrays import Bytes, Int32s, Int64s, Words
 
 Places = npt.NDArray[np.uint16]
+"""A filter has at most 2^16 bits, so a place fits into 16 bits."""
 
 
 class PrefilterArrays(NamedTuple):
@@ -52,7 +50,7 @@ SUM = np.uint64(0x0101010101010101)
 
 @njit(cache=True, forceinline=True)
 def ones_of(word: np.uint64) -> np.int64:
-    """How many bits are set; the compiler knows this form and makes one instruction of it."""
+    """How many bits are set; LLVM knows this form and makes one instruction of it."""
     word = word - ((word >> ONE) & PAIRS)
     word = (word & FOURS) + ((word >> np.uint64(2)) & FOURS)
     word = (word + (word >> np.uint64(4))) & EIGHTS
@@ -62,12 +60,13 @@ def ones_of(word: np.uint64) -> np.int64:
 @njit(cache=True, forceinline=True)
 def lowest_place(word: np.uint64) -> np.int64:
     """The place of the lowest bit that is set; 64 if none is."""
+    # word - 1 flips the lowest set bit and the zeros below it: count those zeros.
     return np.int64(ones_of(~word & (word - ONE)))
 
 
 @njit(cache=True)
 def set_places(filters: Words, places: Int32s, starts: Int64s) -> None:
-    """Set the places of each row."""
+    """Set the places of each row; those of row r lie from starts[r] to starts[r + 1]."""
     for row in range(len(filters)):
         for i in range(starts[row], starts[row + 1]):
             place = places[i]
@@ -94,7 +93,11 @@ MASKS = (
 
 @njit(cache=True)
 def turn_square(square: Words) -> None:
-    """Bit j of word i becomes bit i of word j: halves, quarters and so on change places."""
+    """Bit j of word i becomes bit i of word j (Hacker's Delight, 7-3).
+
+    The two off-diagonal quarters of the square change places, then those of each quarter, and so on
+    in six steps, where bit by bit would take 4,096.
+    """
     width = 32
     for mask in MASKS:
         shift = np.uint64(width)
@@ -108,7 +111,7 @@ def turn_square(square: Words) -> None:
 
 @njit(cache=True)
 def turned(events: Words) -> Words:
-    """By place of a filter: a bitmap of the rows that have it set."""
+    """A bitmap of rows for each place of a filter: which rows have it set."""
     rows, words = events.shape
     bitmaps = np.empty((64 * words, (rows + 63) // 64), np.uint64)
     square = np.empty(64, np.uint64)
@@ -125,9 +128,11 @@ def turned(events: Words) -> Words:
 
 @njit(cache=True)
 def choose_keys(filters: Words, chosen: Int32s, sample: Words, count: int) -> Places:
-    """For each of the chosen filters, so many of its places: see `pick`.
+    """The `count` keys of each of the chosen filters: see `pick`.
 
-    sample: by place, a bitmap of the events that have it set.
+    A filter with fewer places repeats its last one, which changes no intersection.
+
+    sample: a bitmap of events for each place, as `turned` gives it.
     """
     keys = np.zeros((len(chosen), count), np.uint16)
     places = np.empty(len(sample), np.uint16)
@@ -144,7 +149,7 @@ def choose_keys(filters: Words, chosen: Int32s, sample: Words, count: int) -> Pl
 
 @njit(cache=True)
 def list_places(filters: Words, row: int, places: Places) -> int:
-    """Write the places that are set in a filter, ascending; how many."""
+    """Write the places that are set in a filter, ascending; returns how many there are."""
     used = 0
     for word in range(filters.shape[1]):
         rest = filters[row, word]
@@ -157,9 +162,10 @@ def list_places(filters: Words, row: int, places: Places) -> int:
 
 @njit(cache=True)
 def pick(places: Places, begin: int, end: int, sample: Words, left: Words) -> None:
-    """Of places[begin:end], bring to the front the one that the fewest events have.
+    """Bring to the front of places[begin:end] the place that the fewest events have.
 
-    left: the events that have all places picked before; when there are none, all events again.
+    left: the events that have all places picked before; when none are left, all events again, since
+        zero tells nothing about the places that are still to be picked.
     """
     best, fewest = begin, np.int64(64 * len(left) + 1)
     for i in range(begin, end):
@@ -179,10 +185,12 @@ def pick(places: Places, begin: int, end: int, sample: Words, left: Words) -> No
 def find_pairs(
     index: PrefilterArrays, events: Words, bitmaps: Words, pairs: Int32s
 ) -> tuple[Int32s, int, int]:
-    """The pairs (row, filter) where the filter is included in the row's, as the first `used`.
+    """The pairs (row, filter) where the filter is included in the row's.
 
-    bitmaps: of the events, `turned`.
-    pairs: room for them, used if it suffices; one that does is returned.
+    Returns an array that begins with the pairs, how many there are, and how many were compared.
+
+    bitmaps: the events, `turned`.
+    pairs: room for the pairs; a larger array is made if it does not suffice.
     """
     filters, keys, shared, starts = index.filters, index.keys, index.shared, index.starts
     depth, rows = keys.shape[1], len(events)
@@ -191,9 +199,11 @@ def find_pairs(
     for place in range(len(bitmaps)):
         alive = depth
         for i in range(starts[place], starts[place + 1]):
+            # No row has the first alive + 1 keys of the last filter, and this one shares them.
             if shared[i] > alive:
                 continue
             alive = intersect(keys, i, shared[i], bitmaps, levels)
+            # No row has the first key, which all filters of this list share.
             if alive == 0:
                 break
             if alive == depth:
@@ -206,9 +216,9 @@ def find_pairs(
 
 @njit(cache=True)
 def intersect(keys: Places, row: int, first: int, bitmaps: Words, levels: Words) -> int:
-    """Fill the levels behind `first`; the last that has rows, or the last.
+    """Fill the levels behind `first`; returns the last level that still has rows.
 
-    levels: levels[i] are the rows that have the first i keys.
+    levels: levels[i] is a bitmap of the rows that have the first i keys.
     """
     for level in range(first, len(levels) - 1):
         place = keys[row, level]
@@ -226,9 +236,12 @@ def intersect(keys: Places, row: int, first: int, bitmaps: Words, levels: Words)
 def compare(
     filters: Words, row: int, events: Words, levels: Words, pairs: Int32s, used: int
 ) -> tuple[int, int]:
-    """Append the rows of the last level that include a filter; where pairs end, rows compared.
+    """Append the rows of the last level that include a filter.
 
-    pairs: with room for all rows, as what is not included is overwritten by the next.
+    Returns where the pairs end now, and how many rows were compared.
+
+    pairs: with room for all rows. Each row is written first and counted only if it includes the
+        filter, so that the loop has no branch; the next row overwrites one that does not.
     """
     words, last, seen = filters.shape[1], len(levels) - 1, 0
     for group in range(levels.shape[1]):
@@ -250,7 +263,10 @@ def compare(
 def in_row_order(
     pairs: Int32s, clauses: Int32s, default: Int32s, rows: int
 ) -> tuple[Int32s, Int32s]:
-    """Rows, ascending, and clauses of the pairs (row, filter); default clauses for each row."""
+    """Rows, ascending, and clauses of the pairs (row, filter) and of the default clauses.
+
+    It is a counting sort: pairs come list by list, so their rows are mixed.
+    """
     counts = np.full(rows, len(default), np.int64)
     for i in range(len(pairs)):
         counts[pairs[i, 0]] += 1

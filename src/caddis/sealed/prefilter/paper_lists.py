@@ -1,13 +1,12 @@
-"""Loops over the paper's candidate lists; each has a plain twin in the tests.
-
-The paper's prefilter, to the letter: candidate lists by bit, and the default list (Figure 4).
+"""The paper's prefilter, to the letter: candidate lists by bit, and the default list (Figure 4).
 
     lists[starts[i]:starts[i + 1]]   the clauses whose filter has bit i set
     default                          the clauses whose filter is empty
 
-A clause is in as many lists as its filter has bits. An event traverses the lists of its own bits
-and the default list; a clause that it finds is tested for inclusion, once. This is the baseline
-that `prefilter` is measured against, and compiled like it.
+A clause is in as many lists as its filter has bits set. An event traverses the lists of its own
+bits and the default list; each clause that it meets is tested for inclusion, once. This is the
+baseline against which `Prefilter` is measured, and it is compiled as well. Each loop has a plain
+twin in the tests.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from caddis.sealed.prefilter.prefilter import Candidates, of_one_size, read_only
 
 @njit(cache=True)
 def list_lengths(filters: Words) -> Int64s:
-    """By place: how many filters have it set."""
+    """How many filters have each place set."""
     lengths = np.zeros(64 * filters.shape[1], np.int64)
     for row in range(len(filters)):
         for word in range(filters.shape[1]):
@@ -35,7 +34,7 @@ def list_lengths(filters: Words) -> Int64s:
 
 @njit(cache=True)
 def fill_lists(filters: Words, starts: Int64s) -> Int32s:
-    """The lists of all places, one behind the other."""
+    """The lists of all places, one behind the other: which filters have the place set."""
     lists = np.empty(starts[-1], np.int32)
     ends = starts[:-1].copy()
     for row in range(len(filters)):
@@ -53,8 +52,9 @@ def fill_lists(filters: Words, starts: Int64s) -> Int32s:
 def traverse(
     filters: Words, starts: Int64s, lists: Int32s, default: Int32s, events: Words
 ) -> tuple[Int32s, int]:
-    """The pairs (event, clause) that may match, event by event; how many were tested."""
+    """The pairs (event, clause) that may match, event by event, and how many were tested."""
     pairs = np.empty((1024, 2), np.int32)
+    # The event that met a clause last: nothing needs to be cleared between two events.
     visited = np.full(len(filters), -1, np.int32)
     used, inspected = 0, 0
     for event in range(len(events)):
@@ -90,7 +90,10 @@ def go_through(
     pairs: Int32s,
     used: int,
 ) -> tuple[int, int]:
-    """Test the clauses of a list that the event has not met; where pairs end, how many tested."""
+    """Test the clauses of a list that the event has not met before.
+
+    Returns where the pairs end now, and how many were tested.
+    """
     seen = 0
     for i in range(begin, end):
         clause = lists[i]
@@ -124,7 +127,7 @@ class PaperLists:
 
     @classmethod
     def build(cls, filters: Words, sample: Words | None = None) -> PaperLists:  # noqa: ARG003
-        """Of clauses' filters; the paper asks for no sample."""
+        """Build the lists of clauses; sample: is not used, as the paper's lists need none."""
         filters = of_one_size(filters, filters.shape[1])
         starts = offsets_of(list_lengths(filters))
         default = np.flatnonzero(~filters.any(axis=1)).astype(np.int32)
@@ -135,7 +138,7 @@ class PaperLists:
 
     @property
     def nbytes(self) -> int:
-        """Of all arrays."""
+        """Bytes of all arrays."""
         arrays = (self.filters, self.starts, self.lists, self.default)
         return sum(array.nbytes for array in arrays)
 

@@ -42,7 +42,7 @@ KEYS = 8
 """Keys of a filter: after so many, few rows are left, and comparing whole words is cheaper."""
 
 ROWS_AT_ONCE = 4096
-"""Rows that share bitmaps: 64 words of each place, which stay in the cache."""
+"""Rows that are turned together: a bitmap of 64 words for each place."""
 
 SAMPLE_ROWS = 512
 """Events that are enough to tell a rare place from a frequent one."""

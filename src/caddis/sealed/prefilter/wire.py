@@ -33,7 +33,7 @@ MOST_PARAMETER = 16
 
 @njit(cache=True)
 def encode_all(filters: Words, blobs: Bytes) -> Int64s:
-    """Put filters' compressed forms in place of the plain ones where shorter; all lengths."""
+    """Replace plain forms by compressed ones where those are shorter; returns all lengths."""
     lengths = np.full(len(filters), blobs.shape[1], np.int64)
     gaps = np.empty(64 * filters.shape[1] + 1, np.int64)
     for row in range(len(filters)):
@@ -49,7 +49,7 @@ def encode_all(filters: Words, blobs: Bytes) -> Int64s:
 
 @njit(cache=True)
 def list_gaps(filters: Words, row: int, gaps: Int64s) -> int:
-    """Write the gaps of a filter, with the one that leads behind its end; how many."""
+    """Write the gaps of a filter and the one that leads behind its end; returns how many."""
     count, before = 0, -1
     for word in range(filters.shape[1]):
         rest = filters[row, word]
@@ -78,7 +78,7 @@ def best_parameter(gaps: Int64s, count: int) -> tuple[int, int]:
 
 @njit(cache=True)
 def write_codes(gaps: Int64s, count: int, parameter: int, blobs: Bytes, row: int) -> None:
-    """Write a blob whose bytes are 0."""
+    """Write the codes of gaps into a blob whose bytes are all 0, so only ones are set."""
     blobs[row, 0] = 1 + parameter
     at = 8
     for i in range(count):
@@ -92,10 +92,11 @@ def write_codes(gaps: Int64s, count: int, parameter: int, blobs: Bytes, row: int
 
 @njit(cache=True)
 def decode_all(data: Bytes, ends: Int64s, filters: Words) -> Bools:
-    """Fill filters from their blobs data[ends[row]:ends[row + 1]]; which were well-formed."""
+    """Fill filters from their blobs data[ends[row]:ends[row + 1]]; returns which were sound."""
     formed = np.zeros(len(filters), np.bool_)
     for row in range(len(filters)):
         begin, end = ends[row], ends[row + 1]
+        # Offsets come from strangers, too.
         if not 0 <= begin < end <= len(data):
             continue
         if data[begin] == 0:
@@ -107,7 +108,7 @@ def decode_all(data: Bytes, ends: Int64s, filters: Words) -> Bools:
 
 @njit(cache=True)
 def read_plain(data: Bytes, begin: int, end: int, filters: Words, row: int) -> bool:
-    """Fill a filter from its bytes, if they are as many as it has."""
+    """Fill a filter from its bytes, if their number is right."""
     if end - begin != 8 * filters.shape[1]:
         return False
     for i in range(end - begin):
@@ -117,7 +118,7 @@ def read_plain(data: Bytes, begin: int, end: int, filters: Words, row: int) -> b
 
 @njit(cache=True)
 def read_codes(data: Bytes, begin: int, end: int, filters: Words, row: int) -> bool:
-    """Fill a filter from Rice codes behind their parameter; whether they end as they should."""
+    """Fill a filter from Rice codes behind their parameter; returns whether they end well."""
     parameter, size = int(data[begin]) - 1, 64 * filters.shape[1]
     at, stop, place = 8 * (begin + 1), 8 * end, -1
     while at < stop:
@@ -134,6 +135,7 @@ def read_codes(data: Bytes, begin: int, end: int, filters: Words, row: int) -> b
         for bit in range(parameter):
             place += bit_at(data, at + bit) << bit
         at += parameter
+        # Only the last gap leads behind the filter, and by exactly one bit.
         if place >= size:
             return place == size and only_zeros(data, at, stop)
         filters[row, place >> 6] |= ONE << np.uint64(place & 63)
@@ -142,13 +144,13 @@ def read_codes(data: Bytes, begin: int, end: int, filters: Words, row: int) -> b
 
 @njit(cache=True, forceinline=True)
 def bit_at(data: Bytes, at: int) -> int:
-    """A bit of the bytes; those of each byte count from its lowest."""
+    """A bit of the bytes, each of which begins with its lowest bit."""
     return (int(data[at >> 3]) >> (at & 7)) & 1
 
 
 @njit(cache=True)
 def only_zeros(data: Bytes, at: int, stop: int) -> bool:
-    """Whether less than a byte is left, and nothing in it."""
+    """Whether less than a byte is left, and only zeros in it."""
     if stop - at > 7:
         return False
     left = 0
@@ -158,7 +160,7 @@ def only_zeros(data: Bytes, at: int, stop: int) -> bool:
 
 
 def encode(filters: Words, *, compressed: bool) -> list[bytes]:
-    r"""By filter: its bytes; compressed if that is asked for and shorter.
+    r"""The bytes of each filter; compressed if that is asked for and shorter.
 
     >>> encode(np.array([[1 << 40]], np.uint64), compressed=False)
     [b'\x00\x00\x00\x00\x00\x00\x01\x00\x00']
@@ -175,9 +177,9 @@ def encode(filters: Words, *, compressed: bool) -> list[bytes]:
 
 
 def decode(blobs: pa.BinaryArray, bits: int) -> tuple[Words, Bools]:
-    r"""The filters of so many bits, and by row whether its bytes were those of one.
+    r"""The filters of `bits` bits, and whether each row's bytes were well-formed.
 
-    Rows that are not well-formed, null ones too, are empty filters.
+    A row that was not, or that is null, becomes an empty filter.
 
     >>> decode(pa.array([b"\x05D\x0f", b"\x05D"], pa.binary()), bits=64)
     (array([[1099511627776],

@@ -54,7 +54,7 @@ SLICE = 1024
 class Transform:
     """Seals points and queries of a stream in an epoch.
 
-    Everybody with the key gets the same matrix to the last bit.
+    Everybody with the key gets the same matrix, to the last bit.
 
     >>> import os, pyarrow as pa
     >>> from caddis.sealed.values.coordinates import Coordinates
@@ -75,11 +75,11 @@ class Transform:
 
     @classmethod
     def of(cls, key: MatchingKey, design: StreamDesign) -> Transform:
-        """The transform of a stream and epoch; a few are kept, as drawing one takes a while."""
+        """The transform of a stream and epoch. A few are cached, as drawing one takes a while."""
         return cls(design.padding, *_matrices(key.transform_secret, design.dimensions))
 
     def points(self, plain: Floats, randomness: Randomness) -> Floats:
-        """Sealed points of plain ones, a row each; no two are alike."""
+        """Seal plain points, a row each; equal ones look different afterwards."""
         half = self.padding // 2
         draws = uniforms(randomness, len(plain), half + 1)
         blank = np.zeros((len(plain), half))
@@ -87,7 +87,7 @@ class Transform:
         return _scales(draws) * _product(padded, self._matrix)
 
     def queries(self, plain: Floats, randomness: Randomness) -> Floats:
-        """Sealed queries of plain ones, a row each; no two are alike."""
+        """Seal plain queries, a row each; equal ones look different afterwards."""
         half = self.padding // 2
         draws = uniforms(randomness, len(plain), half + 1)
         blank = np.zeros((len(plain), half))
@@ -96,7 +96,7 @@ class Transform:
 
 
 def tolerance(dimensions: int) -> float:
-    """By how much of |q'|·|p'| a product may fall below 0 before the query is surely unfulfilled.
+    """How far below 0, in parts of |q'|·|p'|, rounding may bring the product of a fulfilled query.
 
     Let u = 2^-53, n = dimensions, and a query be fulfilled: q · p >= 0 for the plain vectors as
     they should be. Norms are Euclidean, |A| of a matrix is that of its absolute values. Then
@@ -127,7 +127,7 @@ def tolerance(dimensions: int) -> float:
 
 
 def margin(dimensions: int) -> float:
-    """How far below 0, in parts of |q|·|p| of the plain vectors, q · p is surely told from 0.
+    """How far below 0, in parts of |q|·|p| of the plain vectors, q · p is surely found negative.
 
     It is 16 tolerances: one for the threshold and one for the errors; |q'|·|p'| is at most 4 times
     its plain counterpart for the matrix and 2 times for the padding.
@@ -142,7 +142,7 @@ def margin(dimensions: int) -> float:
 
 
 def norms(rows: Floats) -> Floats:
-    """The Euclidean length of each row; infinite if its square is no double."""
+    """The Euclidean length of each row; infinite if its square is too large for a double."""
     squares: Floats = np.einsum("ij,ij->i", rows, rows)
     return np.sqrt(squares)
 
@@ -193,11 +193,11 @@ def decide_pairs(
     point_norms: Floats,
     tolerance: float,
 ) -> tuple[Bools, int]:
-    """By pair: whether the point fulfils all vectors of the clause; and how many products it took.
+    """Whether the point of each pair fulfils all vectors of its clause; how many products it took.
 
-    vector_starts: clause c has the vectors from vector_starts[c] to vector_starts[c + 1]; without
-        any, it is fulfilled.
-    Points and vectors whose norms are infinite or no numbers fulfil nothing.
+    vector_starts: clause c has the vectors from vector_starts[c] to vector_starts[c + 1]. A clause
+        without vectors is fulfilled.
+    Points and vectors whose norms are infinite or NaN fulfil nothing.
     """
     fulfilled = np.ones(len(rows), np.bool_)
     products = 0
@@ -207,6 +207,7 @@ def decide_pairs(
         for vector in range(vector_starts[clause], vector_starts[clause + 1]):
             products += 1
             slack = allowed * vector_norms[vector]
+            # Written so that NaN fails: every comparison with it is false.
             if not (slack < np.inf and product(vectors[vector], points[row]) + slack >= 0):
                 fulfilled[pair] = False
                 break
@@ -215,7 +216,7 @@ def decide_pairs(
 
 @njit(cache=True)
 def none_negative(products: Floats, starts: Int64s, decided: Bools) -> None:
-    """By row and clause: whether its products, from starts[c] to starts[c + 1], are 0 or above."""
+    """Whether a row's products from starts[c] to starts[c + 1], those of clause c, are 0 or above."""
     for row in range(len(products)):
         for clause in range(len(starts) - 1):
             fulfilled = True
@@ -225,7 +226,7 @@ def none_negative(products: Floats, starts: Int64s, decided: Bools) -> None:
 
 
 def decide_all(vectors: Floats, vector_starts: Int64s, points: Floats, tolerance: float) -> Bools:
-    """By row and clause: whether the point fulfils all vectors of the clause.
+    """Whether each point (a row) fulfils all vectors of each clause (a column).
 
     vector_starts: as for `decide_pairs`, which decides the same of single pairs.
     The tolerance is one more coordinate of both sides, so that BLAS adds it. It is NaN where a norm
@@ -251,7 +252,7 @@ def decide_all(vectors: Floats, vector_starts: Int64s, points: Floats, tolerance
 
 
 def _finite_norms(rows: Floats) -> Floats:
-    """Norms; NaN in place of infinity."""
+    """Norms, with NaN in place of infinity."""
     lengths = norms(rows)
     return np.where(np.isfinite(lengths), lengths, np.nan)
 
@@ -260,7 +261,7 @@ def _finite_norms(rows: Floats) -> Floats:
 
 
 def uniforms(randomness: Randomness, rows: int, columns: int) -> Floats:
-    """Random doubles from 0 up to 1."""
+    """Random doubles from 0 up to, but not including, 1."""
     return _uniforms(randomness(8 * rows * columns)).reshape(rows, columns)
 
 
@@ -269,12 +270,12 @@ def _uniforms(data: bytes) -> Floats:
 
 
 def _scales(draws: Floats) -> Floats:
-    """Positive numbers from the first column of the draws, as a column."""
+    """The scale of each row, a positive number made from the first column of the draws."""
     return np.exp2(SCALES * (2 * draws[:, :1] - 1))
 
 
 def _noise(plain: Floats, draws: Floats) -> Floats:
-    """Random coordinates that are together no longer than the vector itself, and often half."""
+    """Random coordinates that are together no longer than the vector itself, often half as long."""
     widest = norms(plain) / np.sqrt(max(1, draws.shape[1]))
     noise: Floats = (2 * draws - 1) * widest[:, None]
     return noise
@@ -325,7 +326,7 @@ def _product(rows: Floats, matrix: _Split) -> Floats:
 
 @lru_cache(MATRICES_KEPT)
 def _matrices(secret: bytes, dimensions: int) -> tuple[_Split, _Split]:
-    """The matrix, and the transpose of its inverse."""
+    """The matrix, and the transpose of its inverse, which is refined once: see `tolerance`."""
     matrix = matrix_of(secret, dimensions)
     split = _split(matrix)
     inverse: Floats = np.linalg.inv(matrix).astype(np.float64)
@@ -346,9 +347,9 @@ def matrix_of(secret: bytes, dimensions: int) -> Floats:
     singular values are uniform in [1/2, 2], up to rounding.
     """
     square = dimensions * dimensions
-    stream = _keystream(secret, dimensions, 8 * dimensions + 2 * SUMMANDS * 2 * square)
-    values = 0.5 + 1.5 * _uniforms(stream[: 8 * dimensions].tobytes())
-    summands = stream[8 * dimensions :].view("<u2").reshape(2, dimensions, dimensions, SUMMANDS)
+    keystream = _keystream(secret, dimensions, 8 * dimensions + 2 * SUMMANDS * 2 * square)
+    values = 0.5 + 1.5 * _uniforms(keystream[: 8 * dimensions].tobytes())
+    summands = keystream[8 * dimensions :].view("<u2").reshape(2, dimensions, dimensions, SUMMANDS)
     normal = summands.sum(axis=3, dtype=np.int64) - SUMMANDS * 65_535 / 2
     matrix = np.diag(values)
     rotate(matrix, normal[0])
@@ -372,6 +373,7 @@ def rotate(matrix: Floats, directions: Floats) -> None:
     for k in range(count - 1, -1, -1):
         first = directions[k, k]
         sign = -1.0 if first < 0 else 1.0
+        # The sign that makes the k-th axis go to the direction itself, not to its opposite.
         for j in range(width):
             matrix[k, j] *= -sign
         square = 0.0
@@ -379,6 +381,7 @@ def rotate(matrix: Floats, directions: Floats) -> None:
             square += directions[k, i] * directions[k, i]
         length = np.sqrt(square)
         scale = length * (length + abs(first))
+        # A direction of zeros, which nobody draws, is no reflection.
         if scale == 0.0:
             continue
         sums[:] = 0.0

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.sealed.plain_types import cast_losslessly
+from caddis.sealed.events.payloads import cast_losslessly
 
 NOON = dt.datetime(2024, 2, 29, 12)
 NTZ, ZONED = pa.timestamp("us"), pa.timestamp("us", "UTC")
