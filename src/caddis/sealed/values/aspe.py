@@ -216,7 +216,7 @@ def decide_pairs(
 
 @njit(cache=True)
 def none_negative(products: Floats, starts: Int64s, decided: Bools) -> None:
-    """Whether a row's products from starts[c] to starts[c + 1], those of clause c, are 0 or above."""
+    """Whether each row's products of clause c, from starts[c] to starts[c + 1], are 0 or above."""
     for row in range(len(products)):
         for clause in range(len(starts) - 1):
             fulfilled = True
