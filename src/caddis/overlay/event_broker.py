@@ -139,7 +139,7 @@ class EventBroker:
             graph = PublicationRoutingGraph.compile(
                 self.routing.table, self.routing.neighbours, self._compile_clauses
             )
-            self._compiled = CompiledGraph(graph, self._beliefs, apart=self._forwarding.apart)
+            self._compiled = CompiledGraph(graph, self._beliefs, self._forwarding)
             self._version = version
         return self._compiled
 
@@ -150,7 +150,7 @@ class EventBroker:
         graph = self.graph
         source = self._source(link, graph)
         kind = Visit if self._forwarding.sharing is None else SharingVisit
-        visit = kind(message, source, graph, self._beliefs, self._forwarding, self._arrivals)
+        visit = kind(message, source, graph, self._arrivals)
         self._seen[event_id] = link
         if len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)
@@ -208,7 +208,7 @@ class EventBroker:
         if visit is None:
             return self._work()
         visit.running = NONE
-        return self._after(visit, visit.tell(self._answers[message.model], message.marks))
+        return self._after(visit, visit.answer(self._answers[message.model], message.marks))
 
     def _wake(self, message: Wake) -> Sent:
         visit = self._visits.get(message.event_id)
@@ -222,7 +222,7 @@ class EventBroker:
             del self._visits[visit.event.event_id]
         elif visit.model != NONE and visit.running == NONE and not visit.queued:
             visit.queued = True
-            heapq.heappush(self._queue, (visit.number, visit.event.event_id))
+            heapq.heappush(self._queue, (visit.arrival, visit.event.event_id))
         return sent if self._busy or not self._queue else sent + self._work()
 
     def _work(self) -> Sent:

@@ -1,11 +1,9 @@
-"""What all brokers of an overlay agree on: the concepts, who answers them, and at what cost.
+"""A publication routing graph, ready to decide one event after the other.
 
-Concepts and models have the same numbers everywhere, so that marks travel as they are.
-
-A publication routing graph, ready for one event after the other.
-
-The arrays are in the numbers that all brokers share. Where no predicate tests anything, every pair
-is a candidate of every event, and nothing is looked up.
+All brokers of an overlay agree on the concepts, the models that answer them, and what is believed
+about both. Concepts and models have the same numbers everywhere, so marks travel as they are, and
+the arrays here are in these numbers. Where no predicate tests anything, every pair of clause and
+link is a candidate of every event, and nothing is looked up.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from caddis.errors import OverlayError
 from caddis.language import Concept
 from caddis.ordering import Demand
 from caddis.ordering.kernels import PlanArrays
+from caddis.overlay.forwarding.policies import Forwarding
 from caddis.overlay.forwarding.routes import routes_of
 from caddis.overlay.messages import Event, Link
 from caddis.overlay.routing import PublicationRoutingGraph
@@ -26,7 +25,7 @@ from caddis.overlay.routing import PublicationRoutingGraph
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """Concepts by number, and what is believed of their models."""
+    """The concepts by their numbers, and what is believed about their models."""
 
     concepts: tuple[Concept, ...]
     plan: PlanArrays
@@ -39,17 +38,20 @@ class Beliefs:
         selectivity: Floats,
         answered_by: Int32s | None = None,
     ) -> Beliefs:
-        """From what each model costs, how often each concept is true, and which model tells.
+        """Beliefs from plain arrays.
 
-        answered_by: by concept; each has a model of its own by default.
+        costs: what each model costs.
+        selectivity: how often each concept is true.
+        answered_by: the model of each concept; by default each has a model of its own.
         """
         own = np.arange(len(concepts)) if answered_by is None else answered_by
+        # By literal, as the kernels look them up: the concept itself, then its negation.
         chances = np.stack([selectivity, 1 - selectivity], axis=1).ravel()
         arrays = costs.astype(np.float64), chances.astype(np.float64), own.astype(np.int32)
         return cls(concepts, PlanArrays(*arrays))
 
     def answers_of(self) -> tuple[tuple[int, ...], ...]:
-        """By model: the concepts that it answers."""
+        """For each model: the concepts that it answers."""
         answered_by = self.plan.answered_by
         return tuple(
             tuple(np.flatnonzero(answered_by == model).tolist())
@@ -58,20 +60,19 @@ class Beliefs:
 
 
 class CompiledGraph:
-    """What a broker looks at to decide an event.
-
-    apart: whether each entry is a link of its own; `leads_to` tells then where it leads.
-    """
+    """Everything that a broker looks at to decide an event by one policy."""
 
     def __init__(
-        self, graph: PublicationRoutingGraph, beliefs: Beliefs, *, apart: bool = False
+        self, graph: PublicationRoutingGraph, beliefs: Beliefs, forwarding: Forwarding
     ) -> None:
+        self.beliefs, self.forwarding = beliefs, forwarding
         self.links: tuple[Link, ...] = graph.links
         self.neighbours = len(graph.neighbours)
         self._matcher = graph.matcher
         demand = Demand.of([graph.matcher])
         self.leads_to: Int32s = graph.link_of
-        if not apart:
+        """Where each link of the arrays leads, which is itself unless entries are kept apart."""
+        if not forwarding.apart:
             demand = demand.led_to(graph.link_of, len(self.links))
             self.leads_to = np.arange(len(self.links), dtype=np.int32)
         self.routes, self._pairs = routes_of(demand, _numbers(demand, beliefs))
@@ -80,19 +81,19 @@ class CompiledGraph:
         self.number_of = {link: number for number, link in enumerate(self.links)}
 
     def candidates(self, event: Event) -> Int32s:
-        """The pairs whose predicates an event satisfies, ascending; an array of one's own."""
+        """The pairs whose predicates an event satisfies, ascending; the caller may change them."""
         if self._plain:
             return self._all.copy()
         if event.row is None:
-            raise OverlayError(f"event {event.event_id} has no row, and predicates look at one")
+            raise OverlayError(f"event {event.event_id} has no row for predicates to test")
         clauses = self._matcher.candidates(event.row).clauses
         starts, pairs = self._pairs
-        found = [pairs[starts[clause] : starts[clause + 1]] for clause in clauses.tolist()]
-        return np.sort(np.concatenate([self._all[:0], *found]))
+        chosen = [pairs[starts[clause] : starts[clause + 1]] for clause in clauses.tolist()]
+        return np.sort(np.concatenate([self._all[:0], *chosen]))
 
 
 def _numbers(demand: Demand, beliefs: Beliefs) -> Int32s:
-    """By concept of a demand: its number in the overlay."""
+    """For each concept of a demand: its number in the overlay."""
     known = {concept: number for number, concept in enumerate(beliefs.concepts)}
     missing = [concept for concept in demand.concepts if concept not in known]
     if missing:

@@ -1,17 +1,13 @@
-"""The publication routing graph as arrays: what is wanted, and through which link.
+"""The publication routing graph as arrays, and the loops that decide one event on it.
 
 A pair is a clause and a link that it leads to, the paper's subscription node. Pairs are numbered
-link by link, so that those of one link lie next to each other:
+link by link, so those of one link lie next to each other:
 
     pair ──needs──▶ need ──starts──▶ literals          literal 2c: concept c, 2c + 1: NOT c
     pair ──targets──▶ link ──slots──▶ its place among the links that several pairs lead to
 
-The same arrays serve a broker that decides one event at a time and one that decides batches.
-
-Deciding one event on a publication routing graph: loops over its open pairs.
-
-What is open follows from what is known: a pair with a refuted literal leaves, one with nothing
-left to ask satisfies its link, and the link's other pairs leave with it (the paper's graph
+What is open follows from what is known: a pair with a refuted literal leaves, one with nothing left
+to ask satisfies its link, and the link's other pairs leave with it (the paper's graph
 short-cutting). So the only state is the marks and a list of open pairs that gets shorter.
 """
 
@@ -22,41 +18,44 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from caddis.arrays import Bools, Bytes, Floats, Int32s, Int64s
+from caddis.arrays import Bools, Bytes, Floats, Int32s, Int64s, offsets_of
 from caddis.matching import NOTHING
 from caddis.models import NO, UNASKED, YES, Marks
 from caddis.ordering import Demand
 from caddis.ordering.kernels import NONE, PlanArrays
 
 ALWAYS = -1
-"""In place of a link's slot: no other pair leads to it."""
+"""Stands for a link's slot if only one pair leads to it: no other pair can leave with it."""
 
 
 class Routes(NamedTuple):
-    """Pairs of clause and link."""
+    """The pairs of clause and link; the arrays are drawn above."""
 
     needs: Int32s
-    """By pair: its need; the last of all needs is empty."""
+    """For each pair: its need. The last of all needs is empty, for clauses without concepts."""
     targets: Int32s
-    """By pair: its link."""
+    """For each pair: its link."""
     starts: Int32s
     literals: Int32s
-    """By need."""
+    """The literals of need n are `literals[starts[n]:starts[n + 1]]`."""
     slots: Int32s
-    """By link."""
+    """For each link: its slot, or ALWAYS."""
     target_starts: Int32s
-    """By link: its first pair."""
+    """For each link: its first pair."""
 
 
 class PairIndex(NamedTuple):
-    """From the clauses of a demand to its pairs."""
+    """The pairs of each clause of a demand: `pairs[starts[clause]:starts[clause + 1]]`."""
 
     starts: Int64s
     pairs: Int32s
 
 
 def routes_of(demand: Demand, numbers: Int32s) -> tuple[Routes, PairIndex]:
-    """The pairs of a demand whose concepts are called by other numbers."""
+    """Lay out the pairs of a demand.
+
+    numbers: for each concept of the demand, its number in the overlay.
+    """
     clauses = np.repeat(np.arange(len(demand.of_clause)), np.diff(demand.link_starts))
     order = np.argsort(demand.links, kind="stable")
     needs = demand.of_clause[clauses[order]]
@@ -74,19 +73,19 @@ def routes_of(demand: Demand, numbers: Int32s) -> tuple[Routes, PairIndex]:
         starts,
         literals.astype(np.int32),
         slots,
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
+        offsets_of(counts, np.int32),
     )
     by_clause = np.argsort(order).astype(np.int32)
     return routes, PairIndex(demand.link_starts, by_clause)
 
 
 WAITING, REACHED, SERVED = range(3)
-"""What became of a link: undecided or refused, satisfied just now, satisfied and sent to."""
+"""The states of a link: undecided or refuted, satisfied just now, satisfied and sent to."""
 
 
 @njit(cache=True)
 def left_of(pair: int, routes: Routes, known: Marks) -> int:
-    """How many literals of a pair are unanswered; -1 if one is not true."""
+    """How many literals of a pair are unanswered; -1 if any is not true."""
     need, left = routes.needs[pair], 0
     for at in range(routes.starts[need], routes.starts[need + 1]):
         literal = routes.literals[at]
@@ -94,13 +93,14 @@ def left_of(pair: int, routes: Routes, known: Marks) -> int:
         if mark == UNASKED:
             left += 1
         elif mark != (NO if literal & 1 else YES):
+            # UNKNOWN, too, makes neither a concept nor its negation true.
             return -1
     return left
 
 
 @njit(cache=True)
 def settle(pairs: Int32s, count: int, routes: Routes, known: Marks, states: Bytes) -> int:
-    """Keep the open pairs, in place; how many there are. Links that are reached are marked."""
+    """Move the open pairs to the front, in place; return their number, and mark reached links."""
     kept, news = 0, False
     for i in range(count):
         pair = pairs[i]
@@ -115,6 +115,7 @@ def settle(pairs: Int32s, count: int, routes: Routes, known: Marks, states: Byte
             kept += 1
     if not news:
         return kept
+    # Pairs that were kept before their link was reached leave in a second pass.
     count, kept = kept, 0
     for i in range(count):
         if states[routes.targets[pairs[i]]] == WAITING:
@@ -127,9 +128,10 @@ def settle(pairs: Int32s, count: int, routes: Routes, known: Marks, states: Byte
 def weigh_pair(
     pair: int, left: int, routes: Routes, known: Marks, plan: PlanArrays, gains: Floats
 ) -> int:
-    """Add to each model's gain what it is expected to cover of a pair; the only model, or NONE.
+    """Add to each model's gain the edges of a pair that it is expected to cover.
 
-    A true answer covers its own edges, a false one all edges that the pair has left.
+    Answers that are all true cover the model's own edges, any other all that the pair has left.
+    Returns the model if it alone can answer what is left, or NONE.
     """
     need, first, alone = routes.needs[pair], NONE, True
     begin, end = routes.starts[need], routes.starts[need + 1]
@@ -141,6 +143,7 @@ def weigh_pair(
         if first == NONE:
             first = model
         alone = alone and model == first
+        # A model may answer several literals of the pair: count it at the first of them only.
         chance, edges, counted = 1.0, 0, False
         for other in range(begin, end):
             literal = routes.literals[other]
@@ -155,7 +158,7 @@ def weigh_pair(
 
 @njit(cache=True)
 def pass_chance(pair: int, routes: Routes, known: Marks, plan: PlanArrays) -> float:
-    """How likely all that a pair has left is true."""
+    """The chance that everything that a pair has left is true."""
     need, chance = routes.needs[pair], 1.0
     for at in range(routes.starts[need], routes.starts[need + 1]):
         if known[routes.literals[at] >> 1] == UNASKED:
@@ -165,7 +168,7 @@ def pass_chance(pair: int, routes: Routes, known: Marks, plan: PlanArrays) -> fl
 
 @njit(cache=True)
 def unit_gains(pairs: Int32s, count: int, routes: Routes, known: Marks, plan: PlanArrays) -> Floats:
-    """By model: the edges that it is expected to cover (equation 1 of the paper)."""
+    """For each model: the edges that it is expected to cover (equation 1 of the paper)."""
     gains = np.zeros(len(plan.costs))
     for i in range(count):
         weigh_pair(pairs[i], left_of(pairs[i], routes, known), routes, known, plan, gains)
@@ -176,13 +179,15 @@ def unit_gains(pairs: Int32s, count: int, routes: Routes, known: Marks, plan: Pl
 def extended_gains(
     pairs: Int32s, count: int, routes: Routes, known: Marks, plan: PlanArrays
 ) -> Floats:
-    """The same, with the edges that go when a true answer satisfies a link: EMEC's cover.
+    """Unit gains and the edges that leave when a true answer satisfies a link: EMEC's cover.
 
-    An edge that an answer covers both by refuting its pair and by satisfying the link counts twice;
-    with one concept a model and no NOT, as in the paper, there is none.
+    An edge that an answer covers both by refuting its pair and by satisfying the link counts twice.
+    With one concept for each model and no NOT, as in the paper, there is no such edge.
     """
     models, links = len(plan.costs), np.max(routes.slots) + 1 if len(routes.slots) else 0
     gains, edges = np.zeros(models), np.zeros(links)
+    # By slot and model: the edges that the model covers itself, and the chance that it alone
+    # satisfies the link.
     own, chances = np.zeros((links, models)), np.zeros((links, models))
     for i in range(count):
         pair = pairs[i]
@@ -207,7 +212,7 @@ def extended_gains(
 
 @njit(cache=True)
 def cheapest(costs: Floats, gains: Floats, allowed: Bools) -> int:
-    """The allowed model with the least cost for its gain, or NONE."""
+    """The allowed model of least cost by gain, or NONE."""
     best, least = NONE, np.inf
     for model in range(len(costs)):
         if allowed[model] and gains[model] > 0 and costs[model] < least * gains[model]:
@@ -239,7 +244,7 @@ def advance(
     plan: PlanArrays,
     extended: bool,
 ) -> tuple[int, int]:
-    """Settle an event and choose its next model: how many pairs are open, and the model."""
+    """Settle an event and choose its next model; return the number of open pairs and the model."""
     count = settle(pairs, count, routes, known, states)
     return count, next_model(pairs, count, routes, known, plan, extended)
 
@@ -248,7 +253,7 @@ def advance(
 def reach_candidates(
     pairs: Int32s, routes: Routes, known: Marks, states: Bytes, among: int
 ) -> None:
-    """Mark the first links as reached wherever a pair may still hold."""
+    """Mark those of the first `among` links as reached to which a pair leads that may hold."""
     for i in range(len(pairs)):
         target = routes.targets[pairs[i]]
         if target < among and states[target] == WAITING and left_of(pairs[i], routes, known) >= 0:

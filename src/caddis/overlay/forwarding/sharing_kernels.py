@@ -1,8 +1,8 @@
-"""Who runs which model of an event: the loops of `sharing`.
+"""Which broker runs which model of an event: the loops of `sharing`.
 
-The neighbours that got the event are its heirs. For each of them a broker keeps the pairs behind
-its link that may still hold, and by model how many of them wait for it. All arrays are of one
-visit; rows are neighbours by number.
+The neighbours that a broker sent the event to are its heirs. For each heir the broker keeps the
+pairs behind that link that may still hold, and for each model how many of these pairs wait for it.
+All arrays belong to one visit; rows are neighbours by number.
 """
 
 from __future__ import annotations
@@ -25,44 +25,48 @@ from caddis.overlay.forwarding.routes import (
 )
 
 SPARED, PATIENT, URGENT = range(3)
-"""What news is to an heir: nothing, something, or what may satisfy a link of it."""
+"""How much an heir needs news: not at all, at some time, or at once since it completes a clause."""
 
 
 class Shares(NamedTuple):
-    """Of one event at one broker."""
+    """How the models of one event are shared out, as one broker sees it."""
 
     rest: Int32s
     """Pairs, those behind each neighbour next to each other."""
     starts: Int32s
+    """For each neighbour: where its pairs begin."""
     counts: Int32s
-    """By neighbour: its pairs that may still hold."""
+    """For each neighbour: how many of its pairs, moved to the front, may still hold."""
     heirs: Bools
-    """By neighbour: whether it has got the event."""
+    """For each neighbour: whether it has got the event."""
     waiting: Int32s
-    """By heir and model: how many pairs behind it wait for the model."""
+    """For each heir and model: how many pairs behind the heir wait for the model."""
     refused: Bools
-    """By heir and model: whether the heir gave the model back, since nobody behind it needs it."""
+    """For each heir and model: whether the heir gave the model back, as nobody there needs it."""
     charge: Bools
-    """By model: whether this broker is in charge of it."""
+    """For each model: whether this broker is in charge of it."""
 
 
-class Told(NamedTuple):
-    """What others are to be told."""
+class News(NamedTuple):
+    """What the neighbours must hear."""
 
     gives: Int32s
-    """By model: the neighbour that is given charge of it; the number of neighbours stands for
-    where the event came from, NONE for nobody."""
+    """For each model: the neighbour that is put in charge of it. The number of neighbours stands
+    for the event's source, NONE for nobody."""
     urgency: Bytes
-    """By neighbour: what the news is to it."""
+    """For each neighbour: how much it needs what was learnt."""
     wants: Bools
-    """By neighbour and news: whether it wants to know."""
+    """For each neighbour and concept that was learnt: whether it waits for it."""
 
 
 @njit(cache=True)
 def recount(
     heir: int, routes: Routes, known: Marks, plan: PlanArrays, shares: Shares, news: Bools
 ) -> bool:
-    """Go through an heir's pairs again; whether news has completed one of them."""
+    """Count again what an heir waits for; return whether news has completed one of its pairs.
+
+    news: for each concept, whether it was learnt just now.
+    """
     begin, kept, urgent = shares.starts[heir], shares.starts[heir], False
     shares.waiting[heir, :] = 0
     for i in range(begin, begin + shares.counts[heir]):
@@ -86,7 +90,7 @@ def recount(
 
 @njit(cache=True)
 def needed(pairs: Int32s, count: int, routes: Routes, known: Marks, plan: PlanArrays) -> Bools:
-    """By model: whether an open pair needs it."""
+    """For each model: whether an open pair needs it."""
     found = np.zeros(len(plan.costs), np.bool_)
     for i in range(count):
         need = routes.needs[pairs[i]]
@@ -106,7 +110,7 @@ def bequeath(
     shares: Shares,
     gives: Int32s,
 ) -> None:
-    """Give a new heir those models that both need and that come last here."""
+    """Put a new heir in charge of those models that both need and that would run last here."""
     both = np.empty(len(own), np.int32)
     count = 0
     for model in range(len(own)):
@@ -114,6 +118,7 @@ def bequeath(
         if wanted and shares.charge[model] and model != running:
             both[count] = model
             count += 1
+    # Mergesort is stable: models of equal price are shared out the same way on every machine.
     order = np.argsort(prices[both[:count]], kind="mergesort")
     for i in range(int(np.ceil(keep * count)), count):
         model = both[order[i]]
@@ -134,7 +139,8 @@ def inherit(
     keep: float,
     gives: Int32s,
 ) -> None:
-    """Make the neighbours that are reached now heirs, with their share of the models."""
+    """Make heirs of the neighbours that are reached now, with their share of the models."""
+    # A model without gain is the dearest, and is the first to be handed over.
     prices = plan.costs / np.maximum(gains, 1e-12)
     for heir in range(len(shares.heirs)):
         if states[heir] == REACHED and not shares.heirs[heir]:
@@ -145,7 +151,7 @@ def inherit(
 
 @njit(cache=True)
 def hand_over(own: Bools, running: int, has_source: bool, shares: Shares, gives: Int32s) -> None:
-    """Give away the models that are not needed here: to the heir with most who wait, or back."""
+    """Hand over models that are not needed here: to the heir where most wait, or to the source."""
     neighbours = len(shares.heirs)
     for model in range(len(own)):
         if not shares.charge[model] or own[model] or model == running:
@@ -162,21 +168,22 @@ def hand_over(own: Bools, running: int, has_source: bool, shares: Shares, gives:
 
 @njit(cache=True)
 def note_news(
-    learnt: Int32s, routes: Routes, known: Marks, plan: PlanArrays, shares: Shares, told: Told
+    learnt: Int32s, routes: Routes, known: Marks, plan: PlanArrays, shares: Shares, others: News
 ) -> None:
-    """See which heirs want news, and what it is to them."""
+    """Find out which heirs need what was learnt, and how much."""
     news = np.zeros(len(known), np.bool_)
     for concept in learnt:
         news[concept] = True
+        # It has run somewhere, so nobody has to run it any more.
         shares.charge[plan.answered_by[concept]] = False
     for heir in range(len(shares.heirs)):
         wanted = False
         for i in range(len(learnt)):
             if shares.waiting[heir, plan.answered_by[learnt[i]]] > 0:
-                told.wants[heir, i] = wanted = True
+                others.wants[heir, i] = wanted = True
         if wanted:
             urgent = recount(heir, routes, known, plan, shares, news)
-            told.urgency[heir] = URGENT if urgent else PATIENT
+            others.urgency[heir] = URGENT if urgent else PATIENT
 
 
 @njit(cache=True)
@@ -193,20 +200,23 @@ def share(
     keep: float,
     has_source: bool,
 ) -> tuple[int, int, bool, Int32s, Bytes, Bools]:
-    """Draw the conclusions from news: the concepts that were learnt just now.
+    """Draw conclusions from the concepts that were learnt just now.
 
-    Gives the number of open pairs; the model to run, or NONE; whether links are reached; and what
-    is to be told: models with the neighbour that is given charge of each, by two; then urgency and
-    wants of `Told`.
+    running: the model that is running here, which stays; or NONE.
+    keep: the share of models that both need that this broker keeps.
+    has_source: whether models can be handed back to where the event came from.
+
+    Returns the number of open pairs; the model to run, or NONE; whether links are reached; pairs of
+    a model and the neighbour that is put in charge of it; and `urgency` and `wants` of `News`.
     """
     models, neighbours = len(plan.costs), len(shares.heirs)
-    told = Told(
+    others = News(
         np.full(models, NONE, np.int32),
         np.zeros(neighbours, np.uint8),
         np.zeros((neighbours, len(learnt)), np.bool_),
     )
     if len(learnt) > 0:
-        note_news(learnt, routes, known, plan, shares, told)
+        note_news(learnt, routes, known, plan, shares, others)
     count = settle(pairs, count, routes, known, states)
     model = NONE
     if shares.charge.any():
@@ -214,16 +224,17 @@ def share(
         gains = np.zeros(models)
         if (own & shares.charge).any():
             gains = extended_gains(pairs, count, routes, known, plan)
-        inherit(own, gains, routes, known, states, plan, shares, running, keep, told.gives)
-        hand_over(own, running, has_source, shares, told.gives)
+        inherit(own, gains, routes, known, states, plan, shares, running, keep, others.gives)
+        hand_over(own, running, has_source, shares, others.gives)
         model = cheapest(plan.costs, gains, shares.charge)
     reached = False
     for target in range(len(states)):
         if states[target] == REACHED:
             reached = True
+            # `inherit` did not run if this broker is in charge of nothing.
             if target < neighbours and not shares.heirs[target]:
                 shares.heirs[target] = True
                 recount(target, routes, known, plan, shares, np.zeros(len(known), np.bool_))
-    given = np.flatnonzero(told.gives != NONE)
-    moves = np.stack((given.astype(np.int32), told.gives[given]), axis=1)
-    return count, model, reached, moves, told.urgency, told.wants
+    given = np.flatnonzero(others.gives != NONE)
+    moves = np.stack((given.astype(np.int32), others.gives[given]), axis=1)
+    return count, model, reached, moves, others.urgency, others.wants

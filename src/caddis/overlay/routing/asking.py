@@ -1,11 +1,11 @@
-"""What a broker asks of one neighbour: clauses of others that an advertisement there may satisfy.
+"""What a broker asks one neighbour for: clauses of others that events from there may satisfy.
 
 The neighbour is asked for the clauses that came through other links, overlap what is advertised
 through it, and are covered by no other such clause. Changes are gathered, then settled: what the
-neighbour should be asked is compared with what it was asked, subscription by subscription.
+neighbour should be asked for is compared with what it was asked for, subscription by subscription.
 
-Whatever is announced is said before anything is withdrawn. A clause that is asked for in place of
-a broader one is then known before the broader one goes, and no event is missed in between.
+New clauses are sent before old ones are withdrawn. A clause that is asked for in place of a broader
+one is then known before the broader one goes, and no event is missed in between.
 """
 
 from __future__ import annotations
@@ -52,11 +52,12 @@ class Asking:
         self._offered: Cover[tuple[Identity, int]] = Cover()
         self._wanted: Cover[Part] | EveryClause[Part] = Cover() if covering else EveryClause()
         self._chosen: dict[Identity, dict[Link, dict[int, None]]] = {}
-        self._told: dict[Identity, _Asked] = {}
-        self._stirred: dict[Identity, None] = {}
+        """For each subscription and link: the numbers of its clauses that no other covers."""
+        self._asked_for: dict[Identity, _Asked] = {}
+        self._changed: dict[Identity, None] = {}
 
     def advertise(self, identity: Identity, clauses: tuple[Clause, ...]) -> None:
-        """A publisher is heard through the neighbour; no clauses if it no longer is."""
+        """Take in what a publisher behind the neighbour offers; no clauses if it has ended."""
         moved = False
         for number in range(self._advertised.pop(identity, 0)):
             moved |= bool(self._offered.remove((identity, number)).withdrawn)
@@ -68,10 +69,10 @@ class Asking:
             self._review()
 
     def replace(self, link: Link, identity: Identity, old: Entry | None, new: Entry | None) -> None:
-        """The entry of a subscription on a link has changed."""
+        """Take in that the entry of a subscription on a link has changed."""
         if link == self._neighbour:
             return
-        self._stirred[identity] = None
+        self._changed[identity] = None
         before = old.numbered() if old else {}
         after = new.numbered() if new else {}
         for number, clause in before.items():
@@ -81,14 +82,14 @@ class Asking:
             self._want((link, identity, number), clause, self._may_come(clause))
 
     def settle(self) -> list[Control]:
-        """What must be said to the neighbour since the last time, in this order."""
+        """Return what must be sent to the neighbour since the last time, in this order."""
         first: list[Control] = []
         then: list[Control] = []
         last: list[Control] = []
-        for identity in self._stirred:
-            old, new = self._told.pop(identity, None), self._asked(identity)
+        for identity in self._changed:
+            old, new = self._asked_for.pop(identity, None), self._asked(identity)
             if new is not None:
-                self._told[identity] = new
+                self._asked_for[identity] = new
             if old == new:
                 continue
             if new is None:
@@ -98,14 +99,15 @@ class Asking:
             elif old.where != new.where:
                 then.append(new.message(identity))
             else:
+                # First old and new clauses together, then the new ones alone.
                 both = new.with_those_of(old)
                 first += [both.message(identity)] if both != old else []
                 last += [new.message(identity)] if both != new else []
-        self._stirred = {}
+        self._changed = {}
         return first + then + last
 
     def _review(self) -> None:
-        """Look at all clauses again, since others may be satisfied through the neighbour."""
+        """Look at all clauses again, since other events may come through the neighbour."""
         for part, clause in self._parts():
             self._want(part, clause, self._may_come(clause))
 
@@ -137,13 +139,13 @@ class Asking:
                 del links[link]
             if not links:
                 del self._chosen[identity]
-            self._stirred[identity] = None
+            self._changed[identity] = None
         for link, identity, number in change.announced:
             self._chosen.setdefault(identity, {}).setdefault(link, {})[number] = None
-            self._stirred[identity] = None
+            self._changed[identity] = None
 
     def _asked(self, identity: Identity) -> _Asked | None:
-        """What is to be asked for; of different texts on two links, the one chosen last."""
+        """What to ask for; if two links have different texts, that of the link chosen last."""
         links = self._chosen.get(identity)
         if not links:
             return None

@@ -1,22 +1,21 @@
-"""When one clause asks for everything that another asks for.
+"""Covering: when one clause asks for everything that another asks for, and so spares it.
 
 A clause covers another if it is true whenever the other is: whoever asks a neighbour for the
 covering one gets what the covered one wants as well. The tests are sound, not complete: `covers`
-and `implies` say True, and `overlap` says False, only when that is sure; each answers from the
-atoms alone. `covers` is transitive, which the forest of `cover` relies on.
+and `implies` say True, and `overlap` says False, only if that is sure, judging by the atoms alone.
+`covers` is transitive, which the forest of `Cover` relies on.
 
-Which of many clauses must be asked for: those that no other one covers.
-
-The clauses are a forest. Its roots are asked for; every other clause hangs below one that covers
-it. Of clauses that cover each other the first is the root. When a root leaves, what hung directly
-below it is placed anew, the broader first; the trees below that stay, as `covers` is transitive.
+`Cover` keeps the clauses as a forest. Its roots are asked for; every other clause hangs below one
+that covers it. If clauses cover each other, the first one is the root. When a root leaves, what
+hung directly below it is placed anew, the broader clauses first; the trees below stay as they are.
 
 Roots are found by *tokens*. What an atom needs is a token: a concept its name and column, an
 equality its column and value, another predicate its column. A clause offers the tokens that it
-needs and the columns that it tests, so that a clause can only be covered by one whose needs are
-all among its offers. A root is filed under its rarest need, where those look that it may cover,
-and posted under all that it offers, where those look that may cover it. Adding costs one short
-list per offer and one posting; removing what covers n others costs as much as adding these n.
+needs and the columns that it tests, so it can be covered only by a clause whose needs are all among
+its offers. A root is filed under its rarest need, where clauses look for one that covers them, and
+posted under everything that it offers, where clauses look for those that they cover. Adding costs
+one short list for each offer and one posting; removing what covers n others costs as much as adding
+these n.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Atom = Predicate | Concept
 
 
 def implies(one: Atom, other: Atom) -> bool:
-    """Whether `other` is surely true of every event of which `one` is.
+    """Whether `other` is surely true for every event for which `one` is.
 
     >>> from caddis.language.columns import Column
     >>> age = Column(("age",), None)
@@ -60,7 +59,7 @@ def implies(one: Atom, other: Atom) -> bool:
 
 
 def covers(general: Clause, special: Clause) -> bool:
-    """Whether `general` is surely true of every event of which `special` is.
+    """Whether `general` is surely true for every event for which `special` is.
 
     >>> beach, crowded = Concept("beach", None), Concept("crowded", None)
     >>> covers(Clause((), (beach,)), Clause((), (crowded, beach)))
@@ -75,7 +74,7 @@ def covers(general: Clause, special: Clause) -> bool:
 
 
 def overlap(one: Clause, other: Clause) -> bool:
-    """Whether some event may satisfy both: False only if surely none does.
+    """Whether an event may satisfy both; False only if surely none does.
 
     >>> beach, no_beach = Concept("beach", None), Concept("beach", None, negated=True)
     >>> overlap(Clause((), (beach,)), Clause((), (no_beach,)))
@@ -87,7 +86,7 @@ def overlap(one: Clause, other: Clause) -> bool:
 
 
 def is_subset(some: ValueSet, others: ValueSet) -> bool:
-    """Whether all values of one set, null included, are in the other.
+    """Whether all values of the first set, including null, are in the second.
 
     >>> is_subset(ValueSet.points(1, 3), ValueSet.points(1, 2, 3)), is_subset(ALL_KNOWN, ~ALL_KNOWN)
     (True, False)
@@ -95,6 +94,8 @@ def is_subset(some: ValueSet, others: ValueSet) -> bool:
     if some.null and not others.null:
         return False
     for low, high in zip(some.cuts[::2], some.cuts[1::2], strict=True):
+        # Cuts alternate between the begin and the end of an interval: at an even place `low` lies
+        # outside all of them.
         end = bisect_right(others.cuts, low)
         if end % 2 == 0 or others.cuts[end] < high:
             return False
@@ -112,12 +113,12 @@ def _is_same_answer(one: Atom, other: Atom) -> bool:
 
 
 def _values(predicate: Predicate) -> ValueSet:
-    """What the column's value may be if the predicate is true; patterns need a value at least."""
+    """The values for which a predicate may be true; a pattern needs any value but null."""
     return predicate.values if isinstance(predicate, InValues) else ALL_KNOWN
 
 
 def _contains_implies(one: Contains, other: Contains) -> bool:
-    """Having one of few is having one of more; having none of more is having none of few."""
+    """Containing one of few implies one of more; containing none of more implies none of few."""
     if one.negated != other.negated:
         return False
     fewer, more = (other, one) if one.negated else (one, other)
@@ -125,7 +126,7 @@ def _contains_implies(one: Contains, other: Contains) -> bool:
 
 
 def _exclude(one: Atom, other: Atom) -> bool:
-    """Whether the two are surely never true of the same event."""
+    """Whether the two are surely never true for the same event."""
     if isinstance(one, Concept) or isinstance(other, Concept):
         return _are_contrary(one, other)
     if one.column != other.column:
@@ -134,7 +135,7 @@ def _exclude(one: Atom, other: Atom) -> bool:
 
 
 def _are_contrary(one: Atom, other: Atom) -> bool:
-    """Whether one denies what the other implies."""
+    """Whether one is the negation of something that the other implies."""
     if isinstance(one, InValues) or isinstance(other, InValues) or one.negated == other.negated:
         return False
     yes, no = (other, one) if one.negated else (one, other)
@@ -151,19 +152,19 @@ K = TypeVar("K", bound=Hashable)
 Token = tuple[object, ...]
 
 ANY: Token = ()
-"""What a clause without atoms needs, and what every clause offers."""
+"""The token that a clause without atoms needs, and that every clause offers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[K]):
-    """Which clauses must be asked for from now on, and which no longer."""
+    """The keys of clauses that must be asked for from now on, and of those that no longer must."""
 
     announced: tuple[K, ...] = ()
     withdrawn: tuple[K, ...] = ()
 
 
 class Cover(Generic[K]):
-    """An index of clauses, each under a key of its own.
+    """The forest of clauses, each under a key of its own.
 
     >>> from caddis.language import Column, Concept
     >>> photo = Column(("photo",), None)
@@ -217,7 +218,7 @@ class Cover(Generic[K]):
         return moves.change()
 
     def _place(self, node: _Node[K], moves: _Moves[K]) -> None:
-        """Hang a node below a root that covers it, or make it a root over those it covers."""
+        """Hang a node below a root that covers it, or make it a root above those that it covers."""
         coverer = self._coverer(node)
         if coverer is not None:
             node.hang_below(coverer)
@@ -258,7 +259,7 @@ class Cover(Generic[K]):
 
 
 class EveryClause(Generic[K]):
-    """What stands in for a `Cover` where nothing is to be left out."""
+    """A stand-in for `Cover` where no clause is left out."""
 
     def __init__(self) -> None:
         self._keys: dict[K, None] = {}
@@ -300,7 +301,7 @@ class _Node(Generic[K]):
 
 
 class _Moves(Generic[K]):
-    """Collects what one operation announces and withdraws; what does both has not moved."""
+    """Collects what one operation announces and withdraws; a key that is both has not moved."""
 
     def __init__(self) -> None:
         self._announced: dict[K, None] = {}
@@ -332,6 +333,7 @@ def _tokens(clause: Clause) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
 
 
 def _need(predicate: Predicate) -> Token:
+    """The token of a predicate: column and value of an equality, otherwise the column."""
     path = predicate.column.path
     if not isinstance(predicate, InValues):
         return path

@@ -1,10 +1,14 @@
-"""The publication routing graph of a broker: its publication routing table, compiled.
+"""The publication routing table of a broker, and the graph that it is compiled into.
 
     entry ─▶ clauses ─▶ predicates and concepts       the residual graph, a Matcher
     entry ─▶ link: a neighbour, or a local subscriber
 
+A subscription or publisher is known everywhere by its identity: the broker that it is at, and its
+name there. A subscription's entry on one link holds the clauses that matter there, with their
+numbers in the WHERE text, by which the next broker calls them.
+
 The matcher has a link for each entry; `link_of` leads from there to where the entry came from.
-Neighbours come first, so that a number below `len(neighbours)` is one. Section IV-A1 of the paper.
+Neighbours come first, so a number below `len(neighbours)` is one. Section IV-A1 of the paper.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from caddis.matching import LinkMatcher, Matcher
 from caddis.overlay.messages import Link, Neighbour, Subscribe, Subscriber
 
 Read = Callable[[str], tuple[Clause, ...]]
-"""The clauses of a WHERE text; raises SubscriptionError if it cannot be used."""
+"""Gives the clauses of a WHERE text, or raises SubscriptionError if it cannot be used."""
 
 Identity = tuple[str, str]
 """The home of a subscription or publisher, and its name there."""
@@ -30,10 +34,10 @@ Identity = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is wanted on one link by one subscription: `clauses`, which are true if any is.
+    """What one subscription wants on one link: an event that satisfies any of `clauses`.
 
-    numbers: which clauses of the text these are.
-    total: how many the text has.
+    numbers: the numbers of these clauses in the text.
+    total: how many clauses the text has.
     """
 
     where: str
@@ -65,22 +69,22 @@ class Entry:
 
 
 Table = dict[Link, dict[Identity, Entry]]
-"""A publication routing table: who wants what on which link. No link is without an entry."""
+"""A publication routing table: who wants what on which link. Links without entries are left out."""
 
 
 CompileClauses = Callable[[ClauseTable, pa.Array], LinkMatcher]
-"""Makes a matcher of clauses and the ids of their owners, such as `Matcher.from_clauses`."""
+"""Makes a matcher from clauses and the ids of their owners, such as `Matcher.from_clauses`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicationRoutingGraph:
-    """Immutable: a changed table is compiled anew."""
+    """A compiled publication routing table. It never changes: a changed table is compiled anew."""
 
     matcher: LinkMatcher
     neighbours: tuple[Neighbour, ...]
     subscribers: tuple[Subscriber, ...]
     link_of: Int32s
-    """By link of the matcher: its place among neighbours, then subscribers."""
+    """For each link of the matcher: its place among the neighbours, then the subscribers."""
 
     @classmethod
     def compile(
@@ -89,7 +93,7 @@ class PublicationRoutingGraph:
         names: Sequence[str] = (),
         compile_clauses: CompileClauses = Matcher.from_clauses,
     ) -> PublicationRoutingGraph:
-        """From who wants what on which link.
+        """Compile a table.
 
         names: neighbours that are there even if nobody behind them wants anything.
         compile_clauses: makes the matcher.
@@ -110,12 +114,12 @@ class PublicationRoutingGraph:
 
     @property
     def links(self) -> tuple[Link, ...]:
-        """By number."""
+        """All links by their numbers."""
         return (*self.neighbours, *self.subscribers)
 
 
 class _Clauses:
-    """Clauses of entries on their way into a table, every distinct predicate once."""
+    """Collects the clauses of entries for a ClauseTable, every distinct atom once."""
 
     def __init__(self) -> None:
         self._numbers: dict[Predicate | Concept, int] = {}

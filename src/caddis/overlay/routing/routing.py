@@ -1,13 +1,13 @@
-"""The routing plane of a broker: who publishes where, who wants what, what to ask of whom.
+"""The routing plane of a broker: who publishes where, who wants what, what to ask whom for.
 
-Advertisements flood the overlay (the subscription routing table, `advertisements`); subscriptions
-follow their paths in reverse (`asking`, one for each neighbour) and leave entries on the way (the
-publication routing table, here). Section IV-A of the adaptive-filtering paper. What is said to a
-neighbour follows from the tables alone, never from the order in which they were filled, so that
-brokers agree as soon as all messages have arrived.
+Advertisements flood the overlay (the subscription routing table, `Advertisements`). Subscriptions
+follow their paths in reverse (`Asking`, one for each neighbour) and leave entries on the way (the
+publication routing table). Section IV-A of the adaptive-filtering paper. What is sent to a
+neighbour follows from the tables alone, never from the order in which they were filled, so brokers
+agree as soon as all messages have arrived.
 
 Messages on a link stay in order, and those of a connection that broke are never delivered: a
-neighbour's Join is the first word of a new connection.
+neighbour's Join is the first message of a new connection.
 """
 
 from __future__ import annotations
@@ -34,7 +34,12 @@ from caddis.overlay.routing.publication_graph import Entry, Identity, Read, Tabl
 
 
 class Advertisements:
-    """The WHERE texts of all publishers, by the links that they came through.
+    """The subscription routing table: the publishers' WHERE texts, and where each was heard.
+
+    Each neighbour is sent everything that came through other links. What it should know is compared
+    with what it was sent, so nothing is sent twice and nothing goes in circles. While the tree is
+    being changed, the same publisher may be heard through two links; both are kept until one of
+    them withdraws it.
 
     >>> from caddis.overlay.messages import Publisher
     >>> known = Advertisements()
@@ -47,68 +52,68 @@ class Advertisements:
 
     def __init__(self) -> None:
         self._heard: dict[Identity, dict[Link, str]] = {}
-        self._told: dict[Neighbour, dict[Identity, str]] = {}
-        self._stirred: dict[Identity, None] = {}
+        self._sent: dict[Neighbour, dict[Identity, str]] = {}
+        self._changed: dict[Identity, None] = {}
 
     def join(self, neighbour: Neighbour) -> None:
-        """Tell a neighbour everything."""
-        self._told[neighbour] = {}
-        self._stirred |= dict.fromkeys(self._heard)
+        """Let a new neighbour hear of everything."""
+        self._sent[neighbour] = {}
+        self._changed |= dict.fromkeys(self._heard)
 
     def leave(self, neighbour: Neighbour) -> None:
-        """Forget what a neighbour was told, and what it said."""
-        del self._told[neighbour]
+        """Forget what a neighbour was sent, and what it sent."""
+        del self._sent[neighbour]
         for identity in [one for one, heard in self._heard.items() if neighbour in heard]:
             self.drop(neighbour, identity)
 
     def put(self, link: Link, identity: Identity, where: str) -> bool:
-        """Take in what a publisher will publish; False if it is known already."""
+        """Take in what a publisher will publish; return False if that is known already."""
         heard = self._heard.setdefault(identity, {})
         if heard.get(link) == where:
             return False
         heard[link] = where
-        self._stirred[identity] = None
+        self._changed[identity] = None
         return True
 
     def drop(self, link: Link, identity: Identity) -> bool:
-        """Forget what a publisher will publish; False if it was not known through the link."""
+        """Forget what a publisher will publish; return False if the link did not tell."""
         heard = self._heard.get(identity, {})
         if link not in heard:
             return False
         del heard[link]
         if not heard:
             del self._heard[identity]
-        self._stirred[identity] = None
+        self._changed[identity] = None
         return True
 
     def settle(self) -> list[tuple[Neighbour, Control]]:
-        """What the neighbours must be told since the last time."""
-        stirred, self._stirred = self._stirred, {}
+        """Return what must be sent to the neighbours since the last time."""
+        changed, self._changed = self._changed, {}
         return [
             (neighbour, message)
-            for neighbour in self._told
-            for identity in stirred
+            for neighbour in self._sent
+            for identity in changed
             for message in self._news(neighbour, identity)
         ]
 
     def _news(self, neighbour: Neighbour, identity: Identity) -> list[Control]:
-        """What is to be said of one publisher to one neighbour; the latest word counts."""
-        told, (home, publisher) = self._told[neighbour], identity
+        """What to send to one neighbour about one publisher; the latest text counts."""
+        sent, (home, publisher) = self._sent[neighbour], identity
         heard = self._heard.get(identity, {})
         wheres = [where for link, where in heard.items() if link != neighbour]
         if not wheres:
-            known = told.pop(identity, None) is not None
+            known = sent.pop(identity, None) is not None
             return [Unadvertise(publisher, home)] if known else []
-        if told.get(identity) == wheres[-1]:
+        if sent.get(identity) == wheres[-1]:
             return []
-        told[identity] = wheres[-1]
+        sent[identity] = wheres[-1]
         return [Advertise(publisher, wheres[-1], home)]
 
 
 class Routing:
-    """Answers control messages with those that must be sent on; it never blocks.
+    """Answers control messages with those that must be sent; it never blocks.
 
-    read: the clauses of a WHERE text; it is asked for every Advertise and Subscribe.
+    read: gives the clauses of a WHERE text; it is called for every Advertise and Subscribe.
     covering: whether neighbours are spared clauses that others cover.
 
     >>> routing = Routing("a", read=lambda where: (Clause(()),))
@@ -131,16 +136,16 @@ class Routing:
 
     @property
     def neighbours(self) -> tuple[str, ...]:
-        """The names of those that are there, in the order in which they came."""
+        """The names of the neighbours that have joined, in the order of joining."""
         return tuple(neighbour.name for neighbour in self._asking)
 
     @property
     def table(self) -> Mapping[Link, Mapping[Identity, Entry]]:
-        """Who wants what on which link, as it is now: `version` grows when it changes."""
+        """Who wants what on which link now; `version` grows when it changes."""
         return self._table
 
     def handle(self, link: Link, message: Control) -> list[tuple[Neighbour, Control]]:
-        """Take in a message that came through a link; gives what must be sent, in order.
+        """Take in a message that came through a link; return what must be sent, in this order.
 
         Raises OverlayError for what may not come through the link, and SubscriptionError for a
         WHERE text that cannot be read; nothing has changed then.
@@ -187,7 +192,7 @@ class Routing:
         raise OverlayError(f"broker {self.name!r}: {kind} from {link} refused: {problem}")
 
     def _join(self, neighbour: Neighbour) -> None:
-        """A neighbour that is there already has restarted: neither side remembers the other."""
+        """Add a neighbour; one that is there already has restarted and remembers nothing."""
         if neighbour in self._asking:
             self._leave(neighbour)
         self._asking[neighbour] = Asking(neighbour, self._table, self._covering)
@@ -198,7 +203,7 @@ class Routing:
         self._advertisements.leave(neighbour)
         entries = self._table.pop(neighbour, {})
         for identity, entry in reversed(entries.items()):
-            self._tell_all(neighbour, identity, entry, None)
+            self._replace_everywhere(neighbour, identity, entry, None)
         self.version += bool(entries)
 
     def _advertise(self, link: Link, message: Advertise) -> None:
@@ -226,10 +231,10 @@ class Routing:
             del self._table[link][identity]
             if not self._table[link]:
                 del self._table[link]
-        self._tell_all(link, identity, old, new)
+        self._replace_everywhere(link, identity, old, new)
         self.version += 1
 
-    def _tell_all(
+    def _replace_everywhere(
         self, link: Link, identity: Identity, old: Entry | None, new: Entry | None
     ) -> None:
         for asking in self._asking.values():
@@ -244,7 +249,7 @@ class Routing:
     def _identity(
         self, link: Link, message: Advertise | Unadvertise | Subscribe | Unsubscribe
     ) -> Identity:
-        """Who a message is about; those who are at this broker have it as their home."""
+        """The identity that a message is about; this broker is the home of its own clients."""
         home = message.home if isinstance(link, Neighbour) else self.name
         if isinstance(message, Advertise | Unadvertise):
             return home, message.publisher
