@@ -49,3 +49,4 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_a_connect_server_answers_the_same(local_answers: Answers, server: str, tmp_path: Path):
     assert run_program("--remote", server, tmp_path / "there") == local_answers
+    assert not list((tmp_path / "there" / "index").iterdir()), "its process left folders behind"
