@@ -55,6 +55,11 @@ def verb(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[.
     return called
 
 
+def succeeded(result: Result) -> Result:
+    assert result.exit_code == 0, result.output
+    return result
+
+
 def assert_line(pattern: str, result: Result) -> None:
     """What was printed has such a line."""
     assert re.search(f"^{pattern}$", result.stdout, re.MULTILINE), result.stdout
@@ -71,8 +76,7 @@ def commands(page: Path, name: str) -> list[str]:
 
 def test_figures_are_drawn_and_shown_and_nothing_is_run_twice(lab):
     some = f"--figures 3a,3c,frontier --out seen {TINY}"
-    result = lab(some)
-    assert result.exit_code == 0, result.output
+    result = succeeded(lab(some))
     assert_line(r"3a: delay, Zipf popularity, 8 concepts \(ms an event\)", result)
     assert_line(r"air +[\d.]+ +[\d.]+", result)
     assert_line(r"emec +[\d.]+× +[\d.]+×", result)
@@ -147,8 +151,7 @@ def test_the_commands_of_the_page_run_in_small(lab):
 
 def test_votes_are_drawn_and_shown_and_nothing_is_run_twice(blocks):
     some = f"--figures 2a,2b,interests --out seen {FEW_VOTES}"
-    result = blocks(some)
-    assert result.exit_code == 0, result.output
+    result = succeeded(blocks(some))
     assert_line(r"2a: messages of a vote \(messages a node\)", result)
     assert_line(r"complete binary tree( +[\d.]+){5}", result)
     assert_line(r"voting, a random map +3( +[\d.e-]+){3}", result)
@@ -220,8 +223,7 @@ def test_the_commands_of_the_page_on_votes_run_in_small(blocks):
 
 def test_prefilters_are_drawn_and_shown_and_nothing_is_run_twice(prefiltering):
     some = f"--figures tests,times --out seen {FEW_SEALED}"
-    result = prefiltering(some)
-    assert result.exit_code == 0, result.output
+    result = succeeded(prefiltering(some))
     assert_line(r"tests: encrypted tests left \(encrypted tests an event\)", result)
     assert_line(r"no prefilter +\d+", result)
     assert_line(r"ours +[\d.]+", result)

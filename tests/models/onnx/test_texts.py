@@ -1,6 +1,8 @@
 import pickle
+from typing import Any
 
 import numpy as np
+import onnx
 import pyarrow as pa
 import pytest
 from onnx import TensorProto, helper
@@ -10,6 +12,17 @@ from caddis.models import OnnxTexts
 from tests.models.graphs import Ending, colour_graph, labelled_spam_graph, model, spam_graph
 
 TEXTS = pa.array(["WIN a free prize", "lunch meeting", "win the lunch", ""])
+
+
+def counting_graph(shape: list[str | int], *nodes: onnx.NodeProto, **constants: Any) -> bytes:
+    """A graph that counts the words of texts as "many", and makes a "score" of them."""
+    counting = [
+        helper.make_node("StringSplit", ["text"], ["words", "counts"]),
+        helper.make_node("Cast", ["counts"], ["many"], to=TensorProto.FLOAT),
+    ]
+    takes = ("text", TensorProto.STRING, ["n"])
+    gives: list[Ending] = [("score", TensorProto.FLOAT, shape)]
+    return model([*counting, *nodes], takes, gives, **constants)
 
 
 @pytest.mark.parametrize("columns", [False, True])
@@ -41,16 +54,13 @@ def test_answers_do_not_depend_on_how_texts_fall_into_batches():
 
 
 def test_a_score_that_is_no_number_is_unknown():
-    nodes = [
-        helper.make_node("StringSplit", ["text"], ["words", "counts"]),
-        helper.make_node("Cast", ["counts"], ["many"], to=TensorProto.FLOAT),
+    content = counting_graph(
+        ["n"],
         helper.make_node("Sub", ["many", "two"], ["less"]),
         helper.make_node("Sqrt", ["less"], ["root"]),
         helper.make_node("Sub", ["root", "root"], ["score"]),
-    ]
-    takes = ("text", TensorProto.STRING, ["n"])
-    two = np.array([2], np.float32)
-    content = model(nodes, takes, [("score", TensorProto.FLOAT, ["n"])], two=two)
+        two=np.array([2], np.float32),
+    )
     answers = OnnxTexts(content, {"spam": [1]}).predict(pa.array(["a", "a b"]))
     assert answers.known.tolist() == [[False], [True]]
     assert answers.problems == {0: "the model gave something that is no number"}
@@ -65,27 +75,15 @@ def test_a_graph_without_scores_is_told_how_to_export_them():
 
 
 def test_a_graph_that_joins_its_values_is_refused():
-    nodes = [
-        helper.make_node("StringSplit", ["text"], ["words", "counts"]),
-        helper.make_node("Cast", ["counts"], ["many"], to=TensorProto.FLOAT),
-        helper.make_node("Tile", ["many", "twice"], ["score"]),
-    ]
-    takes = ("text", TensorProto.STRING, ["n"])
-    gives = [("score", TensorProto.FLOAT, ["m"])]
-    content = model(nodes, takes, gives, twice=np.array([2]))
+    tile = helper.make_node("Tile", ["many", "twice"], ["score"])
+    content = counting_graph(["m"], tile, twice=np.array([2]))
     with pytest.raises(ModelError, match=r"has the shape \(2,\); 1 values need as many rows"):
         OnnxTexts(content, {"spam": [1]})
 
 
 def test_a_graph_that_cannot_run_is_named_in_one_line():
-    nodes = [
-        helper.make_node("StringSplit", ["text"], ["words", "counts"]),
-        helper.make_node("Cast", ["counts"], ["many"], to=TensorProto.FLOAT),
-        helper.make_node("Reshape", ["many", "wide"], ["score"]),
-    ]
-    takes = ("text", TensorProto.STRING, ["n"])
-    gives: list[Ending] = [("score", TensorProto.FLOAT, ["n", 7])]
-    content = model(nodes, takes, gives, wide=np.array([-1, 7]))
+    reshape = helper.make_node("Reshape", ["many", "wide"], ["score"])
+    content = counting_graph(["n", 7], reshape, wide=np.array([-1, 7]))
     with pytest.raises(ModelError, match=r"cannot use the ONNX model .*Reshape") as raised:
         OnnxTexts(content, {"spam": [1]})
     assert "\n" not in str(raised.value)
