@@ -41,20 +41,15 @@ def log_to_stderr(level: str, format_: str) -> None:
     format_: "text", or "json" for an object a line.
     """
     logger = logging.getLogger("caddis")
-    for handler in [one for one in logger.handlers if isinstance(one, (_Silent, _OnStderr))]:
+    for handler in [one for one in logger.handlers if isinstance(one, _OnStderr)]:
         logger.removeHandler(handler)
     if level == "off":
-        logger.addHandler(_Silent())
         logger.setLevel(logging.NOTSET)
         return
     shown = _OnStderr()
     shown.setFormatter(_JsonLines() if format_ == "json" else _Text())
     logger.addHandler(shown)
     logger.setLevel(level.upper())
-
-
-class _Silent(logging.NullHandler):
-    """Without any handler Python would print warnings itself."""
 
 
 class _OnStderr(logging.Handler):
