@@ -67,14 +67,15 @@ def match(
     event_key: the column that tells events apart; a null or repeated key stops the job.
     policy: how models are ordered; only what a match costs depends on it, never what it finds.
     on_invalid: "raise" InvalidSubscriptions, or "skip" the subscriptions that cannot be used;
-        `report.invalid` lists them then. `caddis.check` finds them beforehand.
+        `report.invalid` lists them then. `caddis.check` finds them beforehand. A store has
+        refused them already.
     on_error: an event on which a model raises is "unknown" to it and listed in the report; or
         "raise", which stops the job and names the model and the event.
     statistics: a file with what models were seen to cost and answer; it is read if it exists, and
         kept up to date. All workers must see it.
     index_dir: where the compiled subscriptions of a table are kept while this process lives; on a
         cluster of several machines, a folder that the driver and all workers see. By default a
-        temporary folder.
+        temporary folder. A store has its own.
     report: filled with what the models did, once a job has run.
     """
     check_key(events, event_key)
