@@ -17,7 +17,8 @@ from caddis.arrays import Int32s
 from caddis.language import Column, MatchesText, TextPattern
 from caddis.matching.index.packing import Boundaries, PackedClauses, PackedPredicates
 from caddis.matching.kernels.deciding import ACCEPTED, REFUSED, UNDECIDED
-from caddis.matching.kernels.layout import (
+from caddis.matching.kernels.layout import BatchArrays, IndexArrays
+from caddis.matching.tables import (
     COLUMN,
     CONTAINS,
     COUNT,
@@ -37,8 +38,6 @@ from caddis.matching.kernels.layout import (
     RUN_GROUPS,
     RUN_KIND,
     TEXT,
-    BatchArrays,
-    IndexArrays,
 )
 
 ARRAY_COLUMN = 2

@@ -127,7 +127,7 @@ class TextPattern:
 
 @dataclass(frozen=True, slots=True)
 class InValues:
-    """True if the column's value (or null) is in the set."""
+    """True if the column's value is in the set; null may be, too."""
 
     column: Column
     values: ValueSet

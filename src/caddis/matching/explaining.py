@@ -18,6 +18,7 @@ import pyarrow as pa
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import SubscriptionError
 from caddis.language import Column, Vocabulary, is_floating, is_text, parse_all, scale_of
+from caddis.matching import tables
 from caddis.matching.index import (
     NOTHING,
     WIDE_DECIMAL_BIAS,
@@ -29,7 +30,7 @@ from caddis.matching.index import (
     post,
     split_needs,
 )
-from caddis.matching.kernels import COLUMN, CONTAINS, EVERY_EVENT, FIRST, KIND, TEXT
+from caddis.matching.kernels import EVERY_EVENT
 from caddis.matching.links import named_errors, subscription_ids_of
 from caddis.matching.matcher import NO_CONCEPTS, Matcher
 
@@ -60,6 +61,7 @@ class SharedToken:
 
     column: str
     token: str
+    """The values that it stands for, in words."""
     clauses: int
 
 
@@ -143,9 +145,9 @@ def _kinds(packed: PackedClauses, postings: Postings) -> npt.NDArray[np.str_]:
     kinds = np.full(len(access), RANGE, dtype="<U16")
     kinds[postings.rows[:, 1] == postings.rows[:, 2]] = EQUALITY
     has_token = np.flatnonzero(access != EVERY_EVENT)
-    access_kind = packed.predicates.table[access[has_token], KIND]
-    kinds[has_token[access_kind == CONTAINS]] = ELEMENT
-    kinds[has_token[access_kind == TEXT]] = PATTERN
+    access_kind = packed.predicates.table[access[has_token], tables.KIND]
+    kinds[has_token[access_kind == tables.CONTAINS]] = ELEMENT
+    kinds[has_token[access_kind == tables.TEXT]] = PATTERN
     kinds[access == EVERY_EVENT] = EVERYTHING
     return kinds
 
@@ -156,7 +158,7 @@ def _tokens(packed: PackedClauses, postings: Postings) -> Int64s:
     access = postings.access[rows[:, 0]]
     column = np.full(len(rows), -1, np.int64)
     has_token = access != EVERY_EVENT
-    column[has_token] = packed.predicates.table[access[has_token], COLUMN]
+    column[has_token] = packed.predicates.table[access[has_token], tables.COLUMN]
     # A token has fewer than 2^34 values and a level fewer than 2^6, so the three do not overlap.
     tokens: Int64s = ((column + 1) << 40) + ((rows[:, 3] + 1) << 34) + rows[:, 4] + 1
     return tokens
@@ -194,10 +196,10 @@ def _token_in_words(packed: PackedClauses, postings: Postings, posting: int) -> 
     if predicate == EVERY_EVENT:
         return "", EVERYTHING
     row = packed.predicates.table[predicate]
-    column = packed.columns[row[COLUMN]]
-    if row[KIND] == TEXT:
-        return column.name, f"matches {packed.predicates.texts[row[FIRST]].pattern.regex}"
-    return column.name, _codes_in_words(packed, int(row[COLUMN]), token << level, level)
+    column = packed.columns[row[tables.COLUMN]]
+    if row[tables.KIND] == tables.TEXT:
+        return column.name, f"matches {packed.predicates.texts[row[tables.FIRST]].pattern.regex}"
+    return column.name, _codes_in_words(packed, int(row[tables.COLUMN]), token << level, level)
 
 
 def _codes_in_words(packed: PackedClauses, column: int, low: int, level: int) -> str:
@@ -261,7 +263,7 @@ def _key_in_words(column: Column, key: int | bytes) -> str:
 def _why(packed: PackedClauses, postings: Postings, needed: Needs | None, clause: int) -> str:
     predicate = postings.access[clause]
     if predicate != EVERY_EVENT:
-        text = packed.predicates.texts[packed.predicates.table[predicate, FIRST]]
+        text = packed.predicates.texts[packed.predicates.table[predicate, tables.FIRST]]
         return f"only a pattern on {text.column.name!r}, which is searched in all its values"
     if packed.starts[clause] == packed.starts[clause + 1]:
         if needed is not None and needed.of_clause[clause] != NOTHING:

@@ -29,6 +29,7 @@ class Report:
 
     events: int
     matches: int
+    """How many pairs of event and link were found."""
     candidates: int
     """(event, clause) pairs that shared an access token and were looked at."""
     searches: int
@@ -37,9 +38,10 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Pairs of row and link number, each once, rows ascending."""
+    """Pairs of row and link number, each once."""
 
     rows: Int32s
+    """Ascending."""
     links: Int32s
     report: Report
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 from caddis.arrays import Anys, Bools, Int32s, Int64s, offsets_of, places_in_rows
 from caddis.errors import InvalidSubscriptions, ModelError, SubscriptionError
 from caddis.language import ClauseTable, Column, Vocabulary, parse_all
+from caddis.matching import tables
 from caddis.matching.index import (
     BatchEncoder,
     BatchTexts,
@@ -33,7 +34,7 @@ from caddis.matching.index import (
     split_needs,
     write_parts,
 )
-from caddis.matching.kernels import FIRST, KIND, TEXT, BatchArrays, in_row_order, match_batch
+from caddis.matching.kernels import BatchArrays, in_row_order, match_batch
 from caddis.matching.links import (
     Candidates,
     Matches,
@@ -208,7 +209,7 @@ class Matcher:
         patterns = self._index.patterns
         if not len(patterns):
             return arrays
-        numbers = self._index.arrays.predicates[patterns, FIRST]
+        numbers = self._index.arrays.predicates[patterns, tables.FIRST]
         rows = [texts.all_rows(self._texts[number]) for number in numbers]
         starts = offsets_of([len(found) for found in rows])
         return arrays._replace(pattern_start=starts, pattern_rows=np.concatenate(rows))
@@ -222,8 +223,8 @@ class Matcher:
         counts = rest[places].astype(np.int64)
         pairs = np.repeat(undecided, counts)
         members = rest[np.repeat(places + 1, counts) + places_in_rows(counts)]
-        on_text = predicates[members, KIND] == TEXT
-        for number, some in _grouped(predicates[members[on_text], FIRST], pairs[on_text]):
+        on_text = predicates[members, tables.KIND] == tables.TEXT
+        for number, some in _grouped(predicates[members[on_text], tables.FIRST], pairs[on_text]):
             keep[some] &= texts.holds(self._texts[number], found[some, 0])
         return keep
 

@@ -40,6 +40,7 @@ class PassedOver:
 
     concept: Concept
     used: Reading
+    """The cheaper one."""
     instead_of: Reading
 
 

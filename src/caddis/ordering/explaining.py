@@ -29,6 +29,7 @@ class Answer:
     """What a model answered about a concept."""
 
     concept: str
+    """Its name alone, as in `dog`."""
     answer: Word
 
 

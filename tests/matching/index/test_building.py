@@ -11,7 +11,8 @@ from caddis.arrays import Floats
 from caddis.matching.index.building import build, post
 from caddis.matching.index.packing import PackedClauses
 from caddis.matching.kernels import posting as post_kernels
-from caddis.matching.kernels.layout import (
+from caddis.matching.kernels.posting import EVERY_EVENT, NONE, ClauseArrays
+from caddis.matching.tables import (
     COLUMN,
     CONTAINS,
     COUNT,
@@ -28,7 +29,6 @@ from caddis.matching.kernels.layout import (
     SECOND_TEST,
     TEXT,
 )
-from caddis.matching.kernels.posting import EVERY_EVENT, NONE, ClauseArrays
 from tests.matching.twins import (
     entries_under,
     int32s,

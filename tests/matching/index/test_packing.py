@@ -25,10 +25,10 @@ from caddis.language import (
 )
 from caddis.language.columns import float_key
 from caddis.language.predicates import ALL_KNOWN, HIGHEST, LOWEST, NOTHING, ONLY_NULL, after, before
+from caddis.matching import tables
 from caddis.matching.index.encoding import ColumnCoder
 from caddis.matching.index.packing import PackedClauses, is_wide, pack
-from caddis.matching.kernels import layout
-from caddis.matching.kernels.layout import COLUMN, COUNT, FIRST, HIGH, KIND, LOW
+from caddis.matching.tables import COLUMN, COUNT, FIRST, HIGH, KIND, LOW
 from tests.runs import times
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -97,7 +97,7 @@ def table_of(predicates: list[Predicate]) -> ClauseTable:
 
 def accepts(packed: PackedClauses, number: int, code: int) -> bool:
     row = packed.predicates.table[number]
-    if row[KIND] == layout.INTERVALS:
+    if row[KIND] == tables.INTERVALS:
         parts = packed.predicates.intervals[row[FIRST] : row[FIRST] + row[COUNT]]
         return any(low <= code <= high for low, high in parts)
     return bool(row[LOW] <= code <= row[HIGH])
@@ -201,7 +201,7 @@ def test_equal_columns_that_are_different_objects_are_one_column():
 def test_a_pattern_accepts_every_known_text_until_it_is_searched():
     test = MatchesText(Y, TextPattern("a"))
     packed = pack(table_of([test, InValues(Y, ValueSet.points(b"k"))]))
-    assert packed.predicates.table[0, KIND] == layout.TEXT
+    assert packed.predicates.table[0, KIND] == tables.TEXT
     assert packed.predicates.texts == [test]
     assert [accepts(packed, 0, code) for code in range(packed.boundaries[0].codes)] == [
         False,
@@ -214,7 +214,7 @@ def test_a_pattern_accepts_every_known_text_until_it_is_searched():
 def test_arrays_are_tested_by_the_codes_of_their_elements():
     elements = ValueSet.points(b"k")
     packed = pack(table_of([Contains(TAGS, elements), Contains(TAGS, elements, negated=True)]))
-    assert packed.predicates.table[:, KIND].tolist() == [layout.CONTAINS, layout.LACKS]
+    assert packed.predicates.table[:, KIND].tolist() == [tables.CONTAINS, tables.LACKS]
     assert packed.predicates.table[:, [LOW, HIGH]].tolist() == [[2, 2], [2, 2]]
 
 

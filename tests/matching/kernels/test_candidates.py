@@ -10,20 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.arrays import Int32s
+from caddis.matching import tables
 from caddis.matching.index.building import AccessIndex, build, post
 from caddis.matching.index.packing import PackedClauses
-from caddis.matching.kernels import (
-    candidates as kernels,
-)
-from caddis.matching.kernels import (
-    deciding as decide_kernels,
-)
-from caddis.matching.kernels import deciding as row_kernels
-from caddis.matching.kernels import (
-    layout,
-)
+from caddis.matching.kernels import candidates as kernels
+from caddis.matching.kernels import deciding as decide_kernels
 from caddis.matching.kernels.deciding import ACCEPTED, REFUSED, UNDECIDED
-from caddis.matching.kernels.layout import (
+from caddis.matching.kernels.layout import BatchArrays
+from caddis.matching.tables import (
     ENTRY_LINK,
     ENTRY_REST,
     KIND,
@@ -32,7 +26,6 @@ from caddis.matching.kernels.layout import (
     POINT_FILTER,
     RANGE_FILTER,
     TEXT,
-    BatchArrays,
 )
 from tests.matching.twins import (
     ARRAY_COLUMN,
@@ -81,21 +74,21 @@ def buffers(index: AccessIndex, rows: int, room: int = 1) -> tuple[Int32s, Int32
 @given(st.lists(st.integers(0, 9_000), max_size=60), st.sampled_from([9_001, 2_048 * 2_048 + 5]))
 def test_sorting_by_code_keeps_the_order_of_equal_codes(codes, limit):
     rows = list(range(len(codes)))
-    found = row_kernels.sort_by_code(np.array(codes, np.int32), np.array(rows, np.int32), limit)
+    found = decide_kernels.sort_by_code(np.array(codes, np.int32), np.array(rows, np.int32), limit)
     expected = sorted(zip(codes, rows, strict=True))
     assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == expected
 
 
 def test_sorting_by_code_sorts_large_codes():
     codes = np.array([5_000_000, 3, 4_999_999, 2_048, 0], np.int32)
-    found, rows = row_kernels.sort_by_code(codes, np.arange(5, dtype=np.int32), 5_000_001)
+    found, rows = decide_kernels.sort_by_code(codes, np.arange(5, dtype=np.int32), 5_000_001)
     assert found.tolist() == [0, 3, 2_048, 4_999_999, 5_000_000]
     assert rows.tolist() == [4, 1, 3, 2, 0]
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_first_numbers_count_from_zero(count):
-    assert row_kernels.first_numbers(count).tolist() == list(range(count))
+    assert decide_kernels.first_numbers(count).tolist() == list(range(count))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -103,9 +96,9 @@ def test_rows_of_a_column_carry_its_codes_or_its_elements(seed):
     random = Random(seed)
     packed = random_clauses(random)
     batch = random_codes(random, packed, 6)
-    codes, rows = row_kernels.rows_of_column(batch, 0)
+    codes, rows = decide_kernels.rows_of_column(batch, 0)
     assert (codes.tolist(), rows.tolist()) == (batch.codes[0].tolist(), list(range(6)))
-    codes, rows = row_kernels.rows_of_column(batch, ARRAY_COLUMN)
+    codes, rows = decide_kernels.rows_of_column(batch, ARRAY_COLUMN)
     expected = [(e, row) for row in range(6) for e in elements_of(batch, ARRAY_COLUMN, row)]
     assert list(zip(codes.tolist(), rows.tolist(), strict=True)) == expected
 
@@ -113,7 +106,7 @@ def test_rows_of_a_column_carry_its_codes_or_its_elements(seed):
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=12))
 def test_what_equals_its_predecessor_is_dropped(some):
     codes, rows = (np.array([pair[at] for pair in some], np.int32) for at in (0, 1))
-    kept = row_kernels.without_repeats(codes, rows)
+    kept = decide_kernels.without_repeats(codes, rows)
     found = list(zip(codes[:kept].tolist(), rows[:kept].tolist(), strict=True))
     assert found == [pair for pair, _ in groupby(some)]
 
@@ -121,12 +114,12 @@ def test_what_equals_its_predecessor_is_dropped(some):
 @given(sorted_codes)
 def test_distinct_codes_begin_where_they_first_stand(codes):
     starts = [i for i, code in enumerate(codes) if i == 0 or code != codes[i - 1]]
-    assert row_kernels.distinct_starts(codes, len(codes)).tolist() == [*starts, len(codes)]
+    assert decide_kernels.distinct_starts(codes, len(codes)).tolist() == [*starts, len(codes)]
 
 
 @given(sorted_codes, st.integers(-1, 11))
 def test_the_first_code_at_least(codes, code):
-    assert row_kernels.first_at_least(codes, code) == bisect_left(codes.tolist(), code)
+    assert decide_kernels.first_at_least(codes, code) == bisect_left(codes.tolist(), code)
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))
@@ -328,7 +321,7 @@ def test_a_predicate_holds_of_the_codes_that_it_accepts(seed):
 
 
 def test_a_null_array_neither_contains_nor_lacks():
-    for kind in (layout.CONTAINS, layout.LACKS):
+    for kind in (tables.CONTAINS, tables.LACKS):
         assert array_answer(kind, range(1, 2), 0, []) == REFUSED
 
 
@@ -440,8 +433,8 @@ def test_the_random_clauses_use_every_kind_of_predicate_as_access_and_as_rest():
             count = index.arrays.rest[place]
             rest |= set(table[index.arrays.rest[place + 1 : place + 1 + count], KIND].tolist())
             place += 1 + count
-    assert access == {layout.INTERVAL, layout.INTERVALS, TEXT, layout.CONTAINS}
-    assert rest == {layout.INTERVAL, layout.INTERVALS, TEXT, layout.CONTAINS, layout.LACKS}
+    assert access == {tables.INTERVAL, tables.INTERVALS, TEXT, tables.CONTAINS}
+    assert rest == {tables.INTERVAL, tables.INTERVALS, TEXT, tables.CONTAINS, tables.LACKS}
 
 
 # -- the last step

@@ -19,17 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from caddis.arrays import Bools, Floats, Int32s, Int64s, places_in_rows
+from caddis.matching import tables
 from caddis.matching.index.packing import PackedClauses
 from caddis.matching.kernels import (
-    COLUMN,
-    CONTAINS,
-    COUNT,
-    FIRST,
-    HIGH,
-    INTERVAL,
-    INTERVALS,
-    KIND,
-    LOW,
     BatchArrays,
     ClauseArrays,
     IndexArrays,
@@ -73,7 +65,7 @@ def post(packed: PackedClauses, likelihood: Floats) -> Postings:
     table = packed.predicates.table
     ordered = ordered_members(packed.starts, packed.members, likelihood)
     repeated = np.array([column.repeated for column in packed.columns], bool)
-    access = access_predicates(packed.starts, ordered, table, repeated[table[:, COLUMN]])
+    access = access_predicates(packed.starts, ordered, table, repeated[table[:, tables.COLUMN]])
     rows = np.zeros((count_postings(access, table), 5), np.int32)
     used = post_clauses(access, table, packed.predicates.intervals, rows)
     return Postings(access, ordered, rows[:used])
@@ -107,7 +99,7 @@ class _Nodes:
         coded = level >= 0
         columns = len(packed.columns)
         column = np.full(len(posted), columns, np.int64)
-        column[coded] = packed.predicates.table[access[posted[coded, 0]], COLUMN]
+        column[coded] = packed.predicates.table[access[posted[coded, 0]], tables.COLUMN]
         used = np.zeros((columns, MOST_LEVELS), bool)
         used[column[coded], level[coded]] = True
         base, first_pattern = _level_bases(packed, used)
@@ -188,12 +180,12 @@ def likelihood_by_clauses(packed: PackedClauses) -> Floats:
     """Each predicate's likelihood, judged by the clauses alone."""
     table = packed.predicates.table
     uses = np.bincount(packed.members, minlength=len(table)) / max(1, len(packed.owner))
-    single = table[:, LOW] == table[:, HIGH]
+    single = table[:, tables.LOW] == table[:, tables.HIGH]
 
     def estimate(column: int, mine: Int64s) -> Share:
         codes = packed.boundaries[column].codes
         asked = mine[single[mine]]
-        weight = np.bincount(table[asked, LOW], weights=uses[asked], minlength=codes)
+        weight = np.bincount(table[asked, tables.LOW], weights=uses[asked], minlength=codes)
 
         def share(low: Int32s, high: Int32s) -> Floats:
             width = (high - low + 1) / codes
@@ -225,21 +217,21 @@ def _estimates(packed: PackedClauses, estimate: Callable[[int, Int64s], Share]) 
     table = packed.predicates.table
     estimates = np.ones(len(table))
     for column in range(len(packed.columns)):
-        mine = np.flatnonzero(table[:, COLUMN] == column)
+        mine = np.flatnonzero(table[:, tables.COLUMN] == column)
         share = estimate(column, mine)
         whole = mine[
-            np.isin(table[mine, KIND], (INTERVAL, CONTAINS))
-            & (table[mine, LOW] <= table[mine, HIGH])
+            np.isin(table[mine, tables.KIND], (tables.INTERVAL, tables.CONTAINS))
+            & (table[mine, tables.LOW] <= table[mine, tables.HIGH])
         ]
-        estimates[whole] = share(table[whole, LOW], table[whole, HIGH])
-        parts = mine[table[mine, KIND] == INTERVALS]
+        estimates[whole] = share(table[whole, tables.LOW], table[whole, tables.HIGH])
+        parts = mine[table[mine, tables.KIND] == tables.INTERVALS]
         if len(parts):
             estimates[parts] = _sum_of_intervals(packed, parts, share)
     return np.minimum(estimates, 1.0)
 
 
 def _sum_of_intervals(packed: PackedClauses, several: Int64s, share: Share) -> Floats:
-    first = packed.predicates.table[several, FIRST].astype(np.int64)
-    count = packed.predicates.table[several, COUNT].astype(np.int64)
+    first = packed.predicates.table[several, tables.FIRST].astype(np.int64)
+    count = packed.predicates.table[several, tables.COUNT].astype(np.int64)
     pairs = packed.predicates.intervals[np.repeat(first, count) + places_in_rows(count)]
     return np.add.reduceat(share(pairs[:, 0], pairs[:, 1]), np.cumsum(count) - count)

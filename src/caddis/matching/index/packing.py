@@ -44,19 +44,7 @@ from caddis.language import (
     is_comparable,
     is_text,
 )
-from caddis.matching.kernels import (
-    COLUMN,
-    CONTAINS,
-    COUNT,
-    FIRST,
-    HIGH,
-    INTERVAL,
-    INTERVALS,
-    KIND,
-    LACKS,
-    LOW,
-    TEXT,
-)
+from caddis.matching import tables
 
 WIDE_DECIMAL_BIAS = 1 << 127
 """Added to a decimal of 128 bits, so that its bytes, most significant first, sort as it does."""
@@ -158,7 +146,7 @@ class _Packer:
         cuts = [_cuts(predicate) for predicate in predicates]
         nulls = np.array([_accepts_null(predicate) for predicate in predicates])
         boundaries, codes = _encode_cuts(column, cuts)
-        self.table[numbers, COLUMN] = len(self.columns)
+        self.table[numbers, tables.COLUMN] = len(self.columns)
         self.columns.append(column)
         self.boundaries.append(boundaries)
         self._add_intervals(numbers, np.fromiter(map(len, cuts), np.int64), codes, nulls)
@@ -181,13 +169,13 @@ class _Packer:
     def _record(self, numbers: Int64s, count: Int64s, intervals: Int32s) -> None:
         ends = np.cumsum(count)
         several = count > 1
-        self.table[numbers, LOW] = intervals[ends - count, 0]
-        self.table[numbers, HIGH] = intervals[ends - 1, 1]
-        self.table[numbers, COUNT] = count
-        self.table[numbers, KIND] = np.where(several, INTERVALS, INTERVAL)
+        self.table[numbers, tables.LOW] = intervals[ends - count, 0]
+        self.table[numbers, tables.HIGH] = intervals[ends - 1, 1]
+        self.table[numbers, tables.COUNT] = count
+        self.table[numbers, tables.KIND] = np.where(several, tables.INTERVALS, tables.INTERVAL)
         kept = intervals[np.repeat(several, count)]
         first = np.cumsum(count * several) - count * several
-        self.table[numbers, FIRST] = np.where(several, self.pooled + first, 0)
+        self.table[numbers, tables.FIRST] = np.where(several, self.pooled + first, 0)
         self.pool.append(kept)
         self.pooled += len(kept)
 
@@ -197,14 +185,15 @@ class _Packer:
         if set(map(type, predicates)) == {InValues}:
             return
         for number, predicate in zip(numbers, predicates, strict=True):
+            row = self.table[number]
             if isinstance(predicate, Contains):
-                self.table[number, KIND] = LACKS if predicate.negated else CONTAINS
+                row[tables.KIND] = tables.LACKS if predicate.negated else tables.CONTAINS
                 if predicate.elements.is_nothing:
-                    self.table[number, LOW], self.table[number, HIGH] = 1, 0
+                    row[[tables.LOW, tables.HIGH]] = 1, 0
             elif isinstance(predicate, MatchesText):
-                self.table[number, KIND] = TEXT
-                self.table[number, LOW], self.table[number, HIGH] = 1, boundaries.codes - 1
-                self.table[number, FIRST] = len(self.texts)
+                row[tables.KIND] = tables.TEXT
+                row[[tables.LOW, tables.HIGH]] = 1, boundaries.codes - 1
+                row[tables.FIRST] = len(self.texts)
                 self.texts.append(predicate)
 
     def packed(self) -> PackedPredicates:

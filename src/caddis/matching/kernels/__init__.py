@@ -1,8 +1,8 @@
 """The loops of matching, compiled by numba.
 
-`layout` draws the arrays that they share. `posting` fills an index, `encoding` turns Arrow buffers
-into codes, `candidates` brings rows and clauses together, and `deciding` sorts rows by code and
-tests what an index entry has no room for. Each kernel has a twin in plain Python in the tests.
+`layout` draws the arrays that they share. `posting` fills an index, `encoding` turns Arrow
+buffers into codes, `candidates` brings rows and clauses together, and `deciding` sorts rows by code
+and tests what an index entry has no room for. Each kernel has a twin in plain Python in the tests.
 """
 
 from caddis.matching.kernels.candidates import match_batch
@@ -14,21 +14,7 @@ from caddis.matching.kernels.encoding import (
     code_presence,
     hash_table,
 )
-from caddis.matching.kernels.layout import (
-    COLUMN,
-    CONTAINS,
-    COUNT,
-    FIRST,
-    HIGH,
-    INTERVAL,
-    INTERVALS,
-    KIND,
-    LACKS,
-    LOW,
-    TEXT,
-    BatchArrays,
-    IndexArrays,
-)
+from caddis.matching.kernels.layout import BatchArrays, IndexArrays
 from caddis.matching.kernels.posting import (
     EVERY_EVENT,
     ClauseArrays,
@@ -40,18 +26,7 @@ from caddis.matching.kernels.posting import (
 )
 
 __all__ = [
-    "COLUMN",
-    "CONTAINS",
-    "COUNT",
     "EVERY_EVENT",
-    "FIRST",
-    "HIGH",
-    "INTERVAL",
-    "INTERVALS",
-    "KIND",
-    "LACKS",
-    "LOW",
-    "TEXT",
     "BatchArrays",
     "ClauseArrays",
     "IndexArrays",

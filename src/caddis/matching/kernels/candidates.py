@@ -21,7 +21,8 @@ from caddis.matching.kernels.deciding import (
     sort_by_code,
     without_repeats,
 )
-from caddis.matching.kernels.layout import (
+from caddis.matching.kernels.layout import BatchArrays, IndexArrays
+from caddis.matching.tables import (
     FIRST_TEST,
     GROUP_ENTRIES,
     GROUP_LOW,
@@ -33,8 +34,6 @@ from caddis.matching.kernels.layout import (
     RUN_GROUPS,
     RUN_KIND,
     SECOND_TEST,
-    BatchArrays,
-    IndexArrays,
 )
 
 

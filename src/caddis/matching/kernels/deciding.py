@@ -11,7 +11,8 @@ import numpy as np
 from numba import njit
 
 from caddis.arrays import Bools, Int32s, Int64s
-from caddis.matching.kernels.layout import (
+from caddis.matching.kernels.layout import BatchArrays, IndexArrays
+from caddis.matching.tables import (
     COLUMN,
     CONTAINS,
     COUNT,
@@ -24,8 +25,6 @@ from caddis.matching.kernels.layout import (
     LACKS,
     LOW,
     TEXT,
-    BatchArrays,
-    IndexArrays,
 )
 
 

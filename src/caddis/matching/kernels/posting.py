@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from caddis.arrays import Bools, Floats, Int32s, Int64s
-from caddis.matching.kernels.layout import (
+from caddis.matching.tables import (
     COLUMN,
     CONTAINS,
     COUNT,
