@@ -19,7 +19,7 @@ from caddis.cli.sealed.demo import (
     SUBSCRIPTIONS,
     run_demo,
 )
-from caddis.cli.sealed.matching import SealedMatchSummary, match_sealed
+from caddis.cli.sealed.matching import SealedMatchSummary, match_files
 from caddis.cli.sealed.town import ATTACKS, Town, with_attacks
 from caddis.cli.shell.running import Job
 
@@ -89,7 +89,7 @@ def here(town: Town, master: str) -> SealedMatchSummary:
         directory=town.directory,
         master=master,
     )
-    return match_sealed(options, Job(quiet=True))
+    return match_files(options, Job(quiet=True))
 
 
 @pytest.mark.parametrize("scheme", ["aspe", "tokens"])

@@ -225,9 +225,9 @@ def match(options: MatchOptions) -> None:
     event that comes twice within one Spark task is refused, too; only
     [bold]caddis sealed open[/bold] notices one that comes again in another task.
     """
-    from caddis.cli.sealed.matching import match_sealed
+    from caddis.cli.sealed.matching import match_files
 
-    run(lambda job: match_sealed(options, job), as_json=options.as_json)
+    run(lambda job: match_files(options, job), as_json=options.as_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,7 +105,7 @@ class SealedMatchSummary:
         show_rows(console, rows)
 
 
-def match_sealed(options: MatchOptions, job: Job) -> SealedMatchSummary:
+def match_files(options: MatchOptions, job: Job) -> SealedMatchSummary:
     """Match all sealed events of a file or folder."""
     began = time.monotonic()
     check_free(options.out, overwrite=options.overwrite)
