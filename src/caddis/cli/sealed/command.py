@@ -43,6 +43,20 @@ app = typer.Typer(
 )
 
 
+PlainEvents = Annotated[
+    Path,
+    typer.Argument(
+        metavar="EVENTS",
+        help="A file of events, or a folder of such files: Parquet, JSON lines or CSV.",
+    ),
+]
+PlainSubscriptions = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SUBSCRIPTIONS",
+        help="A file with the columns subscription_id and where: Parquet, JSON lines or CSV.",
+    ),
+]
 SealedEvents = Annotated[
     Path, typer.Argument(metavar="EVENTS", help="A file of sealed events, or a folder of them.")
 ]
@@ -113,13 +127,7 @@ class PartyOptions(SealedOptions):
 class SealEventsOptions(PartyOptions):
     """The options of `caddis sealed events`."""
 
-    events: Annotated[
-        Path,
-        typer.Argument(
-            metavar="EVENTS",
-            help="A file of events, or a folder of such files: Parquet, JSON lines or CSV.",
-        ),
-    ]
+    events: PlainEvents
     out: SealedFile
     epoch: Annotated[
         int | None,
@@ -156,13 +164,7 @@ def events(options: SealEventsOptions) -> None:
 class SealSubscriptionsOptions(PartyOptions):
     """The options of `caddis sealed subscriptions`."""
 
-    subscriptions: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SUBSCRIPTIONS",
-            help="A file with the columns subscription_id and where: Parquet, JSON lines or CSV.",
-        ),
-    ]
+    subscriptions: PlainSubscriptions
     out: SealedFile
     epochs: Annotated[
         list[int] | None,
@@ -312,12 +314,7 @@ class DemoOptions:
     as_json: AsJson = False
 
 
-@app.command(
-    name="demo",
-    epilog=examples(
-        "sealed demo", "sealed demo --events 5000 --subscriptions 5000 --scheme tokens"
-    ),
-)
+@app.command(name="demo", epilog=examples("sealed demo", "sealed demo --scheme tokens"))
 @fills(DemoOptions)
 def demo(options: DemoOptions) -> None:
     """Show sealed matching from end to end on a made-up marketplace.
