@@ -46,9 +46,9 @@ def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_tree_is_drawn_from_its_root(caddis, overlay):
-    said = caddis("overlay", "show", overlay)
-    assert said.exit_code == 0, said.output
-    assert said.stdout.splitlines() == [
+    result = caddis("overlay", "show", overlay)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
         "policy air; models: coastal",
         "",
         "cork",
@@ -58,9 +58,9 @@ def test_the_tree_is_drawn_from_its_root(caddis, overlay):
 
 
 def test_the_tree_for_a_program(caddis, overlay):
-    told = json.loads(caddis("overlay", "show", overlay, "--policy", "mec", "--json").stdout)
-    assert (told["policy"], told["root"], told["models"]) == ("mec", "cork", ["coastal"])
-    galway = told["brokers"][0]
+    printed = json.loads(caddis("overlay", "show", overlay, "--policy", "mec", "--json").stdout)
+    assert (printed["policy"], printed["root"], printed["models"]) == ("mec", "cork", ["coastal"])
+    galway = printed["brokers"][0]
     assert (galway["neighbours"], galway["subscriptions"]) == (["cork", "kerry"], 2)
 
 
@@ -80,9 +80,9 @@ def test_the_tree_for_a_program(caddis, overlay):
 )
 def test_what_is_wrong_with_a_file_is_told(caddis, overlay, old, new, complaint):
     overlay.write_text(OVERLAY.replace(old, new))
-    said = caddis("overlay", "show", overlay)
-    assert said.exit_code == 1
-    assert complaint in said.stderr
+    result = caddis("overlay", "show", overlay)
+    assert result.exit_code == 1
+    assert complaint in result.stderr
 
 
 def test_an_empty_folder_needs_a_format(caddis, overlay):
@@ -111,15 +111,15 @@ def test_subscribing_is_a_record_in_the_broker_s_log(caddis, overlay):
 )
 def test_a_subscription_that_cannot_be_is_refused(caddis, overlay, words, complaint):
     verb, broker, *options = words
-    said = caddis("overlay", verb, broker, overlay, *options)
-    assert said.exit_code == 1
-    assert complaint in said.stderr
+    result = caddis("overlay", verb, broker, overlay, *options)
+    assert result.exit_code == 1
+    assert complaint in result.stderr
 
 
 def test_the_demo_leaves_other_files_alone(caddis, overlay):
-    said = caddis("overlay", "demo", "--dir", overlay.parent)
-    assert said.exit_code == 1
-    assert "is not empty" in said.stderr
+    result = caddis("overlay", "demo", "--dir", overlay.parent)
+    assert result.exit_code == 1
+    assert "is not empty" in result.stderr
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -140,12 +140,12 @@ def test_what_brokers_skip_is_shown_once(tmp_path, capsys):
     for now in (reports(galway=["a"], cork=["b"]), reports(galway=["a", "c"], cork=["b"])):
         summary.update(now)
         show_refusals(summary, shown, job)
-    said = capsys.readouterr()
-    lines = (said.out + said.err).split("\n")
+    result = capsys.readouterr()
+    lines = (result.out + result.err).split("\n")
     assert [line.rsplit(" ", 1)[1] for line in lines if line.strip()] == ["a", "b", "c"]
 
 
 def test_the_help_says_which_policy_holds(caddis):
-    said = " ".join(caddis("overlay", "run", "--help").stdout.replace("│", " ").split())
-    assert "It overrides the file's policy; the default is emec." in said
-    assert "split into." in said
+    result = " ".join(caddis("overlay", "run", "--help").stdout.replace("│", " ").split())
+    assert "It overrides the file's policy; the default is emec." in result
+    assert "split into." in result

@@ -1,4 +1,4 @@
-"""Brokers whose messages drift: links keep their order, and that is all that is sure.
+"""Brokers whose messages are shuffled: links keep their order, and that is all that is sure.
 
 Which message is handled next is random, and so is when a model answers and when a clock strikes. So
 whatever holds here holds for any delays, any costs and any queueing. All that was run, sent on and
@@ -161,8 +161,8 @@ class ShuffledOverlay:
 
     def subscribe(self, at: str, subscription_id: str, where: Where) -> None:
         self.wheres[at, subscription_id] = where
-        wish = Subscribe(subscription_id, where.text)
-        self.tell(at, Subscriber(subscription_id), wish)
+        message = Subscribe(subscription_id, where.text)
+        self.tell(at, Subscriber(subscription_id), message)
 
     def unsubscribe(self, at: str, subscription_id: str) -> None:
         del self.wheres[at, subscription_id]
@@ -289,7 +289,7 @@ class ShuffledOverlay:
         return all(not broker._visits for broker in self.brokers.values())
 
     def check_notified(self) -> None:
-        """Everyone who asked has been told once, and nobody else."""
+        """Everyone who asked has been notified once, and nobody else."""
         expected = {
             (event_id, *key): 1 for event_id, one in self.events.items() for key in one.expected
         }

@@ -23,6 +23,7 @@ from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
 from caddis.overlay.routing.routing import Routing
 from tests.ordering.clauses import SCHEMA, Where, drawn_events, drawn_where, expected, models
 from tests.overlay.network import Network
+from tests.runs import times
 
 VOCABULARY = Catalogue(models()).vocabulary
 EMEC = BATCH_FORWARDINGS.named(None)
@@ -109,7 +110,7 @@ def overlay_of(
 
 
 @pytest.mark.parametrize("policy", BATCH_FORWARDINGS)
-@settings(max_examples=25)
+@settings(max_examples=times(15, 150))
 @given(seed=st.integers(0, 2**32), brokers=st.integers(1, 6))
 def test_notifications_are_those_of_one_match(policy, seed, brokers):
     rng, random = np.random.default_rng(seed), Random(seed)
@@ -125,7 +126,7 @@ def test_notifications_are_those_of_one_match(policy, seed, brokers):
 
 
 @pytest.mark.parametrize("policy", BATCH_FORWARDINGS)
-@settings(max_examples=15)
+@settings(max_examples=times(8, 80))
 @given(seed=st.integers(0, 2**32))
 def test_no_model_runs_twice_on_the_way_of_an_event(policy, seed):
     rng, random = np.random.default_rng(seed), Random(seed)
@@ -167,7 +168,7 @@ def test_answers_that_nobody_wanted_here_travel_on():
     assert routed.rows.tolist() == []
 
 
-def test_what_a_cheaper_model_answers_is_not_told_by_another():
+def test_what_a_cheaper_model_answers_is_not_answered_by_another():
     @concept(reads="photo", cost=1.0)
     def cat(photo: str) -> bool:
         return True

@@ -36,6 +36,7 @@ from tests.overlay.shuffled import (
     read,
     wheres,
 )
+from tests.runs import seeds
 
 HARDY = [*FORWARDINGS.values(), patient(0, 0, 0), patient(20, 20, 1)]
 """Policies that get over a crash: who waits for others does not do so for ever."""
@@ -117,7 +118,7 @@ def test_a_neighbour_that_joined_behind_whom_nobody_wants_anything_may_publish(p
 @pytest.mark.parametrize("forwarding", HARDY, ids=name_of)
 def test_brokers_that_crash_at_any_moment_notify_who_asked_in_the_end(forwarding):
     """Some twice, but no one else; and nothing stays open."""
-    for seed in range(8):
+    for seed in seeds(5, 50):
         rng = np.random.default_rng(seed)
         world = drawn_overlay(rng, forwarding)
         homes, names = sorted(world.publishers), sorted(world.brokers)
@@ -142,7 +143,7 @@ def test_brokers_that_crash_at_any_moment_notify_who_asked_in_the_end(forwarding
 @pytest.mark.parametrize("forwarding", [*HARDY, patient(np.inf)], ids=name_of)
 def test_who_is_left_when_a_broker_goes_is_notified_and_waits_for_nobody(forwarding):
     """A leaf takes the models that it was in charge of with it; who gave them takes them back."""
-    for seed in range(30):
+    for seed in seeds(12, 120):
         rng = np.random.default_rng(seed)
         world = drawn_overlay(rng, forwarding)
         leaves = [one for one in world.brokers if len(world.around(one)) == 1]

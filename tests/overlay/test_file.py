@@ -96,7 +96,7 @@ def test_any_tree_in_any_order_is_read(picks, data):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "the file is empty"),
         ("# nothing\n", "the file is empty"),
@@ -125,12 +125,12 @@ def test_any_tree_in_any_order_is_read(picks, data):
         ("schema: a\nschema: b\n", "line 2: 'schema' stands twice in the overlay file; first"),
     ],
 )
-def test_a_file_that_describes_no_overlay_is_refused(text, said):
-    assert refusal(text).startswith(said)
+def test_a_file_that_describes_no_overlay_is_refused(text, message):
+    assert refusal(text).startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("brokers", "said"),
+    ("brokers", "message"),
     [
         (
             "  a:\n  b: {joins: a}\n  a: {}\n",
@@ -188,8 +188,8 @@ def test_a_file_that_describes_no_overlay_is_refused(text, said):
         ("  a: \x07\n", "not YAML: "),
     ],
 )
-def test_brokers_that_cannot_be_are_refused_with_their_line(brokers, said):
-    assert refusal(HEAD + brokers).startswith(said)
+def test_brokers_that_cannot_be_are_refused_with_their_line(brokers, message):
+    assert refusal(HEAD + brokers).startswith(message)
 
 
 def test_a_file_makes_nothing_run():

@@ -30,7 +30,7 @@ from caddis.lab.figures.figures import Figure, by_measure, cells
 from caddis.lab.figures.plots import draw
 from caddis.lab.figures.runs import Place, Run, Task, keys, whole
 from caddis.lab.simulators.overlay_report import MEANS
-from caddis.overlay.topology.round_trips import synthetic_round_trips
+from tests.overlay.topology.planetlab import synthetic_round_trips
 
 SMALL = Scale(
     topologies=2,

@@ -122,7 +122,7 @@ class PlainShares:
 
 
 @dataclass
-class Said:
+class SharedOut:
     """What came of news."""
 
     open: list[int]
@@ -146,7 +146,7 @@ def shared(
     running: int,
     keep: float,
     back: int | None,
-) -> Said:
+) -> SharedOut:
     """Draw the conclusions from what was learnt; `back` stands for where the event came from."""
     known = {**before, **learnt}
     shares.charge -= {prices.answered_by[concept] for concept in learnt}
@@ -181,7 +181,7 @@ def shared(
             gives[model] = back
     shares.charge -= set(gives)
     may_run = {model: price[model] for model in shares.charge & set(own)}
-    return Said(still, reached, gives, urgent, wants, may_run)
+    return SharedOut(still, reached, gives, urgent, wants, may_run)
 
 
 def numbers_of(flags: object) -> set[int]:

@@ -17,6 +17,7 @@ from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding
 from caddis.overlay.messages import MODELS, Ask, Event, Publish, Publisher, Subscribe, Subscriber
 from tests.ordering.clauses import CONCEPTS, Where, of_photo
 from tests.overlay.shuffled import ShuffledOverlay, drawn_overlay, patient, publish_some, read
+from tests.runs import seeds
 
 KNOBS = [
     patient(patience_ms, linger_ms, keep)
@@ -36,7 +37,7 @@ def knobs(forwarding: Forwarding) -> str:
 @pytest.mark.parametrize("covering", [None, True, False])
 @pytest.mark.parametrize("policy", FORWARDINGS)
 def test_every_policy_notifies_exactly_who_asked(policy, covering):
-    for seed in range(12):
+    for seed in seeds(6, 60):
         rng = np.random.default_rng(seed)
         world = drawn_overlay(rng, FORWARDINGS[policy], covering)
         publish_some(world, 4)
@@ -47,7 +48,7 @@ def test_every_policy_notifies_exactly_who_asked(policy, covering):
 @pytest.mark.no_cover
 @pytest.mark.parametrize("forwarding", KNOBS, ids=knobs)
 def test_the_knobs_of_sharing_change_nobody_s_notifications(forwarding):
-    for seed in range(100, 106):
+    for seed in seeds(3, 30):
         world = drawn_overlay(np.random.default_rng(seed), forwarding)
         publish_some(world, 4)
         world.check_notified()
@@ -56,7 +57,7 @@ def test_the_knobs_of_sharing_change_nobody_s_notifications(forwarding):
 
 @pytest.mark.parametrize("policy", HOLDING)
 def test_no_model_runs_twice_on_the_way_to_a_broker(policy):
-    for seed in range(200, 212):
+    for seed in seeds(8, 80):
         world = drawn_overlay(np.random.default_rng(seed), FORWARDINGS[policy])
         publish_some(world, 3)
         for event_id, published in world.events.items():
@@ -70,7 +71,7 @@ def test_no_model_runs_twice_on_the_way_to_a_broker(policy):
 
 
 def test_all_in_root_runs_models_at_the_publisher_s_broker_only():
-    for seed in range(10):
+    for seed in seeds(6, 60):
         world = drawn_overlay(np.random.default_rng(seed), FORWARDINGS["air"])
         publish_some(world, 3)
         for event_id, at, _ in world.runs:
@@ -78,7 +79,7 @@ def test_all_in_root_runs_models_at_the_publisher_s_broker_only():
 
 
 def test_all_in_leaves_runs_models_where_there_are_subscribers_only():
-    for seed in range(10):
+    for seed in seeds(6, 60):
         world = drawn_overlay(np.random.default_rng(seed), FORWARDINGS["ail"])
         publish_some(world, 3)
         homes = {at for at, _ in world.wheres}

@@ -205,7 +205,7 @@ def test_models_are_shared_out_as_the_plain_twin_does(seed):
         waiting_links = twins.numbers_of(states == kernels.WAITING)
         numbers = open_pairs[:count].tolist()
         running = int(rng.integers(-1, len(case.plan.costs)))
-        said = twins.shared(
+        twin = twins.shared(
             pairs,
             numbers,
             before,
@@ -230,21 +230,21 @@ def test_models_are_shared_out_as_the_plain_twin_does(seed):
             keep,
             has_source,
         )
-        assert open_pairs[:count].tolist() == said.open
-        assert twins.numbers_of(states == kernels.REACHED) == said.reached
-        assert reached == bool(said.reached)
-        assert dict(moves.tolist()) == said.gives
+        assert open_pairs[:count].tolist() == twin.open
+        assert twins.numbers_of(states == kernels.REACHED) == twin.reached
+        assert reached == bool(twin.reached)
+        assert dict(moves.tolist()) == twin.gives
         assert twins.numbers_of(arrays.charge) == plain.charge
         assert twins.numbers_of(arrays.heirs) == plain.heirs
-        assert twins.numbers_of(urgency == URGENT) == said.urgent
-        assert {(h, int(learnt[i])) for h, i in np.argwhere(wants).tolist()} == said.wants
-        assert twins.numbers_of(urgency != SPARED) == {heir for heir, _ in said.wants}
+        assert twins.numbers_of(urgency == URGENT) == twin.urgent
+        assert {(h, int(learnt[i])) for h, i in np.argwhere(wants).tolist()} == twin.wants
+        assert twins.numbers_of(urgency != SPARED) == {heir for heir, _ in twin.wants}
         for heir in plain.heirs:
             still = twins.models_needed(pairs, plain.rest[heir], twins.known_of(known), prices)
             assert arrays.waiting[heir].tolist() == [still[m] for m in range(len(prices.costs))]
-        assert (chosen == NONE) == (not said.prices)
-        if said.prices:
-            assert said.prices[chosen] == pytest.approx(min(said.prices.values()))
+        assert (chosen == NONE) == (not twin.prices)
+        if twin.prices:
+            assert twin.prices[chosen] == pytest.approx(min(twin.prices.values()))
         states[states == kernels.REACHED] = kernels.SERVED
         if plain.heirs and rng.random() < 0.5:
             heir, refused = (

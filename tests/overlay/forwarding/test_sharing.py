@@ -15,6 +15,7 @@ from tests.overlay.shuffled import (
     patient,
     publish_some,
 )
+from tests.runs import seeds
 
 KEEPS = (0.0, 0.3, 1.0)
 
@@ -39,7 +40,7 @@ def check_charges(world: ShuffledOverlay) -> None:
 
 @pytest.mark.parametrize("keep", KEEPS)
 @pytest.mark.parametrize("linger_ms", [0.0, 20.0])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(6, 60))
 def test_with_infinite_patience_no_model_runs_twice_anywhere(keep, linger_ms, seed):
     world = drawn_overlay(np.random.default_rng(seed), patient(np.inf, linger_ms, keep))
     publish_some(world, 4)

@@ -33,6 +33,7 @@ from caddis.overlay.routing.covering import (
     overlap,
 )
 from tests.overlay.evaluation import Event, atom_holds, holds
+from tests.runs import seeds
 
 NUMBER = Column(("number",), pa.int64())
 TEXT = Column(("text",), pa.string())
@@ -249,7 +250,7 @@ def small_clause(random: Random) -> Clause:
     return Clause(tuple(made), tuple(Concept(name, PHOTO, random.random() < 0.3) for name in names))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(20, 200))
 def test_after_any_adds_and_removes_exactly_the_uncovered_clauses_are_asked_for(seed):
     random = Random(seed)
     cover, kept, asked = Cover[int](), dict[int, Clause](), dict[int, None]()

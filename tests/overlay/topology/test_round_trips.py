@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 from caddis.errors import OverlayError
-from caddis.overlay.topology.round_trips import (
-    PLANETLAB,
-    Profile,
-    draw_places,
-    parse_round_trips,
-    synthetic_round_trips,
-)
+from caddis.overlay.topology.round_trips import draw_places, parse_round_trips
 from caddis.overlay.topology.tree import Topology
+from tests.overlay.topology.planetlab import PLANETLAB, Profile, synthetic_round_trips
 
 MEASURED = Path(__file__).resolve().parents[4] / "shared" / "data" / "planetlab"
 needs_planetlab = pytest.mark.skipif(

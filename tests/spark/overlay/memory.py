@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from caddis.spark.overlay.logs import Record
-from caddis.spark.overlay.transport import spark_link_schema
+from caddis.spark.overlay.transport import link_schema
 
 KEY = b"of this test"
 
@@ -64,7 +65,9 @@ class MemoryTransport:
 
     def incoming(self, session: SparkSession, receiver: str, events: pa.Schema) -> DataFrame:
         session.dataSource.register(memory_source())
-        reader = session.readStream.format("memory_link").schema(spark_link_schema(events))
+        reader = session.readStream.format("memory_link").schema(
+            from_arrow_schema(link_schema(events))
+        )
         host, port = self._listener.address
         return reader.options(host=host, port=port, receiver=receiver).load()
 

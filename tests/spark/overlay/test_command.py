@@ -31,17 +31,17 @@ def test_the_commands_of_the_page_run(command, tmp_path, monkeypatch):
     ):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
-    said = []
+    outputs = []
     for block in re.findall(r"^```bash\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
             words = shlex.split(line)[1:]
             endless = words[1] in ("run", "broker") and "--once" not in words
             result = command(*words, *(["--once"] if endless else []))
             assert result.exit_code == 0, (line, result.output)
-            said.append(result.stdout)
-    assert re.search(r"Models ran [\d,]+ times.*are saved", said[0], re.DOTALL)
-    assert "└── 4 ms ── dublin  2 subscriptions" in said[1]
-    assert re.search(r"galway +3 +0 +2 +1 +1 +1", said[2])
+            outputs.append(result.stdout)
+    assert re.search(r"Models ran [\d,]+ times.*are saved", outputs[0], re.DOTALL)
+    assert "└── 4 ms ── dublin  2 subscriptions" in outputs[1]
+    assert re.search(r"galway +3 +0 +2 +1 +1 +1", outputs[2])
     assert notified(Path("overlay.run")) == {(1, "ann"), (1, "cy"), (3, "bo"), (3, "cy")}
 
 

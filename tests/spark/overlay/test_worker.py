@@ -45,8 +45,8 @@ class Task:
         routing = Routing("here", read)
         routing.handle(Neighbour("there"), Join())
         routing.handle(Neighbour("there"), Advertise("there", home="there"))
-        wish = Subscribe("far", "city = 'Cork' AND boat(title)", home="there")
-        routing.handle(Neighbour("there"), wish)
+        message = Subscribe("far", "city = 'Cork' AND boat(title)", home="there")
+        routing.handle(Neighbour("there"), message)
         routing.handle(Subscriber("near"), Subscribe("near", "NOT boat(title)"))
         matcher = None
         if advertised is not None:
@@ -69,9 +69,9 @@ class Task:
         )
         operator = RouteOperator(settings, self.version, str(self.root / "staging"))
         schema = link_schema(SCHEMA)
-        [told] = operator(pa.RecordBatch.from_pylist(batch, schema) for batch in batches)
+        [written] = operator(pa.RecordBatch.from_pylist(batch, schema) for batch in batches)
         found: dict[tuple[str, str], Any] = {}
-        for row in told.to_pylist():
+        for row in written.to_pylist():
             rows = row["rows"]
             if row["file"]:
                 rows = pq.read_table(self.root / "staging" / row["file"]).to_pylist()
@@ -92,25 +92,27 @@ def task(tmp_path: Path) -> Task:
 
 
 def test_events_go_where_they_are_wanted_with_what_is_known(task: Task):
-    told = task.run([record(1, "Cork", "a boat"), record(2, "Cork", "a car")])
-    assert told["taken", ""] == 2
-    [sent] = told["forwarded", "there"]
+    written = task.run([record(1, "Cork", "a boat"), record(2, "Cork", "a car")])
+    assert written["taken", ""] == 2
+    [sent] = written["forwarded", "there"]
     assert sent == record(1, "Cork", "a boat", source="here", boat=1)
-    assert told["notified", ""] == [{"event_id": 2, "subscription_id": "near"}]
+    assert written["notified", ""] == [{"event_id": 2, "subscription_id": "near"}]
     assert task.models.tallies()["boat(title)"].runs == 2
 
 
 def test_events_do_not_go_back_and_known_answers_are_not_asked_for(task: Task):
-    told = task.run([record(1, "Cork", "a boat", "there", boat=1)], [record(2, "Cork", "a boat")])
-    assert (told["taken", "there"], told["taken", ""]) == (1, 1)
-    assert [one["event"]["event_id"] for one in told["forwarded", "there"]] == [2]
-    assert ("notified", "") not in told
+    written = task.run(
+        [record(1, "Cork", "a boat", "there", boat=1)], [record(2, "Cork", "a boat")]
+    )
+    assert (written["taken", "there"], written["taken", ""]) == (1, 1)
+    assert [one["event"]["event_id"] for one in written["forwarded", "there"]] == [2]
+    assert ("notified", "") not in written
     assert task.models.tallies()["boat(title)"].runs == 1
 
 
 def test_events_against_the_advertisement_are_put_aside(tmp_path: Path):
     task = Task(tmp_path, "city = 'Cork' OR boat(title)")
-    told = task.run(
+    written = task.run(
         [
             record(1, "Cork", "a car"),
             record(2, "Sligo", "a car"),
@@ -118,23 +120,23 @@ def test_events_against_the_advertisement_are_put_aside(tmp_path: Path):
             record(4, "Sligo", "a car", "there"),
         ]
     )
-    assert [one["event_id"] for one in told["refused", ""]] == [2]
-    assert [one["event_id"] for one in told["notified", ""]] == [1, 4]
-    assert told["taken", ""] == 3
+    assert [one["event_id"] for one in written["refused", ""]] == [2]
+    assert [one["event_id"] for one in written["notified", ""]] == [1, 4]
+    assert written["taken", ""] == 3
 
 
 def test_a_model_that_fails_is_reported(task: Task):
-    told = task.run([record(1, "Cork", "?"), record(2, "Cork", None)])
-    [problem] = told.pop(("problem", ""))
-    assert told == {("taken", ""): 2}
+    written = task.run([record(1, "Cork", "?"), record(2, "Cork", None)])
+    [problem] = written.pop(("problem", ""))
+    assert written == {("taken", ""): 2}
     assert (problem["event"], problem["model"], problem["failed"]) == (1, "boat", True)
     assert "nobody knows" in problem["reason"]
 
 
-def test_all_problems_are_told_however_many(task: Task):
+def test_all_problems_are_listed_however_many(task: Task):
     many = range(10_050)
-    told = task.run([record(key, "Cork", "?", "there" if key % 2 else "") for key in many])
-    assert sorted(one["event"] for one in told["problem", ""]) == list(many)
+    written = task.run([record(key, "Cork", "?", "there" if key % 2 else "") for key in many])
+    assert sorted(one["event"] for one in written["problem", ""]) == list(many)
 
 
 def test_a_task_without_events_tells_nothing(task: Task):
@@ -150,5 +152,5 @@ def test_keys_are_checked(task: Task, keys: tuple[int | None, ...], complaint: s
 
 
 def test_keys_that_came_through_links_stop_nobody(task: Task):
-    told = task.run([record(1, "Cork", "a car", source) for source in ("", "there", "there")])
-    assert [one["event_id"] for one in told["notified", ""]] == [1, 1, 1]
+    written = task.run([record(1, "Cork", "a car", source) for source in ("", "there", "there")])
+    assert [one["event_id"] for one in written["notified", ""]] == [1, 1, 1]

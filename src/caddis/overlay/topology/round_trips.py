@@ -7,15 +7,16 @@ into memory. Both give `parents` (-1 for the root) and the round-trip time of ea
 parent.
 
 The paper's nodes are those of PlanetLab: five matrices of 490 nodes in milliseconds, symmetric,
-without gaps, 0 on the diagonal only. `PLANETLAB` is what they have in common: quantiles of their
-pairs differ by 4% at most, by 15% where the slowest percent begins.
+without gaps, 0 on the diagonal only. Quantiles of their pairs differ by 4% at most, by 15% where
+the slowest percent begins.
 
 Made-up nodes stand where those of PlanetLab do: in computer rooms of one to six, every other room
 in the same city as another one, cities around six regions of a plane on which a millisecond is a
 unit. A packet between two rooms crosses the plane and both rooms' access lines; within a room it
 meets only the two nodes' own delays. So no detour is quicker than the direct way; on PlanetLab
-6 in 100 are. Over 20 made-up matrices of 490 nodes the means are within 16% of every number in
-`PLANETLAB`, but for the longest links (0.76 and 0.85 of the last two).
+6 in 100 are. Over 20 made-up matrices of 490 nodes the means are within 16% of every number of
+PlanetLab's profile (which the tests hold), but for the longest links (0.76 and 0.85 of the last
+two quantiles).
 """
 
 from __future__ import annotations
@@ -32,33 +33,6 @@ from caddis.errors import OverlayError
 Matrix = npt.NDArray[np.floating]
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """The numbers that characterise a set of round-trip times, in milliseconds there and back."""
-
-    shares: tuple[float, ...]
-    """Which quantiles `pairs` and `links` give."""
-    pairs: tuple[float, ...]
-    """Quantiles of the times between all nodes."""
-    links: tuple[float, ...]
-    """Quantiles of the times of links in trees of 100 nodes."""
-    mean_depth: float
-    """The mean depth of a broker in such a tree, whose root is chosen at random."""
-    greatest_depth: float
-    leaves: float
-    """The share of brokers with one link."""
-
-
-PLANETLAB = Profile(
-    shares=(0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99),
-    pairs=(19.3, 31.6, 59.4, 135.6, 204.9, 292.8, 329.0, 422.8),
-    links=(0.18, 0.31, 3.7, 9.9, 19.5, 41.9, 85.8, 140.8),
-    mean_depth=10.1,
-    greatest_depth=20.0,
-    leaves=0.44,
-)
-"""Means over the five matrices, and over 100 trees of each."""
-
 REGIONS = np.array([[0, 80], [33, -47], [-5, -85], [-104, -189], [-217, -123], [142, 0.0]])
 REGION_WEIGHTS = (0.40, 0.27, 0.12, 0.09, 0.05, 0.07)
 """Where cities are: centres found by scaling PlanetLab's times down to two dimensions."""
@@ -70,7 +44,7 @@ ROOM_WEIGHTS = (0.32, 0.51, 0.08, 0.05, 0.02, 0.02)
 ACCESS, ACCESS_SPREAD = 1.7, 1.57
 """The delay of a room's line: its median, and sigma of its logarithm."""
 LOCAL, LOCAL_SPREAD = 0.11, 0.56
-"""The delay of a node itself. All but the centres and ROOM_WEIGHTS were fitted to PLANETLAB."""
+"""The delay of a node itself. All but the centres and ROOM_WEIGHTS were fitted to PlanetLab."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +88,6 @@ def draw_places(nodes: int, rng: np.random.Generator) -> Places:
     access = rng.lognormal(np.log(ACCESS), ACCESS_SPREAD, rooms)
     local = rng.lognormal(np.log(LOCAL), LOCAL_SPREAD, nodes)
     return Places(x[city], y[city], access[room], local, room)
-
-
-def synthetic_round_trips(nodes: int, rng: np.random.Generator) -> Floats:
-    """A matrix like PlanetLab's, of any size, for machines without the measured ones.
-
-    >>> matrix = synthetic_round_trips(200, np.random.default_rng(1))
-    >>> matrix.shape, bool((matrix == matrix.T).all())
-    ((200, 200), True)
-    """
-    places = draw_places(nodes, rng)
-    matrix = np.empty((nodes, nodes))
-    for node in range(nodes):
-        matrix[node] = places.times_from(node)
-    return matrix
 
 
 def parse_round_trips(text: str, name: str) -> Floats:

@@ -118,7 +118,7 @@ class Topology:
 
     @classmethod
     def synthetic(cls, brokers: int, seed: int | np.random.Generator = 0) -> Topology:
-        """A tree like those of `synthetic_round_trips`, without making their matrix.
+        """The spanning tree of made-up nodes that are like PlanetLab's.
 
         Its time grows with the square of the brokers, its memory with their number.
 

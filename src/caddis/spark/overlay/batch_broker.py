@@ -213,11 +213,7 @@ class BatchBroker:
     def _stream(self, kind: Kind, target: str) -> OutStream:
         if kind == "forwarded":
             return self._transport.outgoing(self.name, target)
-        if kind == "notified":
-            return self._folder.notifications(self.name)
-        if kind == "problem":
-            return self._folder.problems(self.name)
-        return self._folder.refused(self.name)
+        return self._folder.local_stream(kind, self.name)
 
     def _version(self) -> str:
         """The name of the current routing graph; a changed one is compiled and written first."""

@@ -92,11 +92,11 @@ class Committed:
         """The files of each kind and target, always in the same order: a restarted broker must
         send them under the same names.
         """
-        found: dict[tuple[Kind, str], list[Path]] = {}
+        grouped: dict[tuple[Kind, str], list[Path]] = {}
         for one in self.written:
             if one.file:
-                found.setdefault((one.kind, one.target), []).append(self.folder / one.file)
-        for (kind, target), files in sorted(found.items()):
+                grouped.setdefault((one.kind, one.target), []).append(self.folder / one.file)
+        for (kind, target), files in sorted(grouped.items()):
             yield kind, target, sorted(files)
 
     def rows(self, kind: Kind) -> int:

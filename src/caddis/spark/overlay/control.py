@@ -285,7 +285,7 @@ def subscribed(log: Log) -> dict[str, str]:
 
 
 def _declared(records: Iterable[Record]) -> tuple[dict[str, str], dict[str, str]]:
-    """What the overlay file said last."""
+    """What the overlay file declared last."""
     return _state_after(from_record(one) for one in records if one.get("by") == "file")
 
 

@@ -23,10 +23,16 @@ import pyarrow as pa
 from caddis.errors import OverlayError
 from caddis.files import locked, replace_file
 from caddis.overlay import BATCH_FORWARDINGS
+from caddis.spark.overlay.batches import Kind
 from caddis.spark.overlay.logs import FolderLog
 from caddis.spark.overlay.transport import FolderStream
 
 SETTINGS = "overlay.json"
+LOCAL: dict[Kind, str] = {
+    "notified": "notifications",
+    "refused": "refused",
+    "problem": "problems",
+}
 
 
 class OverlayFolder:
@@ -78,17 +84,9 @@ class OverlayFolder:
         """The log of what a broker's own clients want and publish."""
         return FolderLog(self.root / "clients" / name)
 
-    def notifications(self, name: str) -> FolderStream:
-        """Where a broker's subscribers find what they asked for."""
-        return FolderStream(self.root / "notifications" / name, name)
-
-    def refused(self, name: str) -> FolderStream:
-        """Where events are put that were published at a broker against its advertisement."""
-        return FolderStream(self.root / "refused" / name, name)
-
-    def problems(self, name: str) -> FolderStream:
-        """Where events are listed that models could not read or failed on at a broker."""
-        return FolderStream(self.root / "problems" / name, name)
+    def local_stream(self, kind: Kind, name: str) -> FolderStream:
+        """Where a broker puts what goes to no neighbour: one of `LOCAL`."""
+        return FolderStream(self.root / LOCAL[kind] / name, name)
 
     @contextmanager
     def running(self, name: str) -> Iterator[None]:

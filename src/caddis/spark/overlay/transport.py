@@ -25,7 +25,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
 
 from caddis.overlay import WIRE
 from caddis.spark.base import literally
@@ -39,11 +38,6 @@ name is remembered: if its sender is restarted and links it again, it is not rea
 def link_schema(events: pa.Schema) -> pa.Schema:
     """The columns of records whose events have this schema."""
     return pa.schema([("source", pa.string()), ("known", WIRE), ("event", pa.struct(list(events)))])
-
-
-def spark_link_schema(events: pa.Schema) -> StructType:
-    """The columns of records in Spark's types."""
-    return from_arrow_schema(link_schema(events))
 
 
 def as_records(events: DataFrame) -> DataFrame:
@@ -128,7 +122,7 @@ class FolderTransport:
         """All folders of a receiver, including those that are made later."""
         folder = self._root / "links" / receiver
         folder.mkdir(parents=True, exist_ok=True)
-        reader = session.readStream.schema(spark_link_schema(events))
+        reader = session.readStream.schema(from_arrow_schema(link_schema(events)))
         return reader.options(**_LINK).parquet(f"{literally(folder)}/*")
 
     def control(self, sender: str, receiver: str) -> FolderLog:
