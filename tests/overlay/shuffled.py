@@ -17,32 +17,13 @@ import pyarrow as pa
 
 from caddis.language import Clause, Column, Concept, parse_all
 from caddis.models import NO, UNASKED, UNKNOWN, YES, Catalogue
+from caddis.overlay import messages
 from caddis.overlay.event_broker import EventBroker
 from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.forwarding.policies import FORWARDINGS, Forwarding, Sharing
 from caddis.overlay.forwarding.sharing import IMPATIENT, SharingVisit
 from caddis.overlay.forwarding.visits import Sent
-from caddis.overlay.messages import (
-    Advertise,
-    Answered,
-    Ask,
-    Event,
-    Inside,
-    Join,
-    Learnt,
-    Leave,
-    Link,
-    Message,
-    Neighbour,
-    Notification,
-    Publish,
-    Publisher,
-    Subscribe,
-    Subscriber,
-    Unadvertise,
-    Unsubscribe,
-    Wake,
-)
+from caddis.overlay.messages import Link, Message
 from tests.ordering.clauses import CONCEPTS, SCHEMA, Where, drawn_where, models, of_photo
 from tests.ordering.clauses import Event as Facts
 
@@ -52,7 +33,7 @@ VOCABULARY = Catalogue(models()).vocabulary
 CITIES = ("Cork", "Galway", "Sligo")
 
 Way = tuple[str, str]
-Pending = tuple[str, int, Inside, Message]
+Pending = tuple[str, int, messages.Inside, Message]
 """A broker, which of its lives it is for, and what its models or its clock will say."""
 
 
@@ -88,7 +69,7 @@ def patient(
 class Published:
     """An event, where it entered, and who is to be notified: by broker and subscription."""
 
-    event: Event
+    event: messages.Event
     facts: Facts
     home: str
     expected: frozenset[tuple[str, str]]
@@ -121,7 +102,7 @@ class ShuffledOverlay:
         """By event, broker and model."""
         self.served: set[tuple[int, str, str]] = set()
         """Event, sender and receiver."""
-        self.arrived: dict[str, dict[int, tuple[Link, Publish]]] = defaultdict(dict)
+        self.arrived: dict[str, dict[int, tuple[Link, messages.Publish]]] = defaultdict(dict)
 
     # -- who is there
 
@@ -132,19 +113,19 @@ class ShuffledOverlay:
 
     def connect(self, one: str, other: str) -> None:
         self.edges.add(frozenset((one, other)))
-        self.ways[one, other].append(Join())
-        self.ways[other, one].append(Join())
+        self.ways[one, other].append(messages.Join())
+        self.ways[other, one].append(messages.Join())
 
     def disconnect(self, one: str, other: str) -> None:
         self.edges.remove(frozenset((one, other)))
-        self.ways[one, other].append(Leave())
-        self.ways[other, one].append(Leave())
+        self.ways[one, other].append(messages.Leave())
+        self.ways[other, one].append(messages.Leave())
 
     def remove(self, name: str) -> None:
         """A broker goes, with all who are at it."""
         for other in self.around(name):
             self.edges.remove(frozenset((name, other)))
-            self.ways[name, other].append(Leave())
+            self.ways[name, other].append(messages.Leave())
         del self.brokers[name]
         self.publishers.discard(name)
         self.wheres = {key: where for key, where in self.wheres.items() if key[0] != name}
@@ -161,20 +142,20 @@ class ShuffledOverlay:
 
     def subscribe(self, at: str, subscription_id: str, where: Where) -> None:
         self.wheres[at, subscription_id] = where
-        message = Subscribe(subscription_id, where.text)
-        self.tell(at, Subscriber(subscription_id), message)
+        message = messages.Subscribe(subscription_id, where.text)
+        self.tell(at, messages.Subscriber(subscription_id), message)
 
     def unsubscribe(self, at: str, subscription_id: str) -> None:
         del self.wheres[at, subscription_id]
-        self.tell(at, Subscriber(subscription_id), Unsubscribe(subscription_id))
+        self.tell(at, messages.Subscriber(subscription_id), messages.Unsubscribe(subscription_id))
 
     def advertise(self, at: str) -> None:
         self.publishers.add(at)
-        self.tell(at, Publisher("events"), Advertise("events"))
+        self.tell(at, messages.Publisher("events"), messages.Advertise("events"))
 
     def unadvertise(self, at: str) -> None:
         self.publishers.remove(at)
-        self.tell(at, Publisher("events"), Unadvertise("events"))
+        self.tell(at, messages.Publisher("events"), messages.Unadvertise("events"))
 
     def publish(self, at: str, facts: Facts) -> Published:
         """Hand a broker an event; to be notified is who has subscribed by now."""
@@ -184,35 +165,35 @@ class ShuffledOverlay:
             for key, where in self.wheres.items()
             if key[0] in reachable and where.truth(facts) is True
         )
-        event = Event(len(self.events), pa.RecordBatch.from_pylist([dict(facts)], SCHEMA))
+        event = messages.Event(len(self.events), pa.RecordBatch.from_pylist([dict(facts)], SCHEMA))
         published = Published(event, facts, at, expected)
         self.events[event.event_id] = published
         known = np.full(CONCEPTS, UNASKED, np.uint8)
-        self.tell(at, Publisher("events"), Publish(event, known))
+        self.tell(at, messages.Publisher("events"), messages.Publish(event, known))
         return published
 
     # -- what happens
 
-    def tell(self, at: str, link: Link | Inside, message: Message) -> None:
-        if isinstance(message, Publish) and not isinstance(link, Inside):
+    def tell(self, at: str, link: Link | messages.Inside, message: Message) -> None:
+        if isinstance(message, messages.Publish) and not isinstance(link, messages.Inside):
             self.arrived[at].setdefault(message.event.event_id, (link, message))
         self.send(at, self.brokers[at].handle(link, message))
 
     def send(self, at: str, sent: Sent) -> None:
         for link, message in sent:
             match message:
-                case Ask(event_id, model):
+                case messages.Ask(event_id, model):
                     self.runs[event_id, at, model] += 1
-                    answered = Answered(event_id, model, self.answers(event_id, model))
-                    self.inside.append((at, self.lives[at], Inside.MODELS, answered))
-                case Wake():
-                    self.inside.append((at, self.lives[at], Inside.CLOCK, message))
-                case Notification(event_id):
-                    assert isinstance(link, Subscriber)
+                    answered = messages.Answered(event_id, model, self.answers(event_id, model))
+                    self.inside.append((at, self.lives[at], messages.Inside.MODELS, answered))
+                case messages.Wake():
+                    self.inside.append((at, self.lives[at], messages.Inside.CLOCK, message))
+                case messages.Notification(event_id):
+                    assert isinstance(link, messages.Subscriber)
                     self.notified[event_id, at, link.subscription_id] += 1
                 case _:
-                    assert isinstance(link, Neighbour)
-                    if isinstance(message, Publish):
+                    assert isinstance(link, messages.Neighbour)
+                    if isinstance(message, messages.Publish):
                         self.served.add((message.event.event_id, at, link.name))
                     self.ways[at, link.name].append(message)
 
@@ -232,7 +213,7 @@ class ShuffledOverlay:
         chosen = int(self.rng.integers(choices))
         if chosen < len(ways):
             sender, receiver = ways[chosen]
-            self.tell(receiver, Neighbour(sender), self.ways[sender, receiver].popleft())
+            self.tell(receiver, messages.Neighbour(sender), self.ways[sender, receiver].popleft())
             return True
         which = chosen - len(ways)
         at, life, link, message = self.inside.pop(
@@ -270,7 +251,10 @@ class ShuffledOverlay:
             found.update(np.flatnonzero(visit._shares.charge).tolist())
         for queue in self.ways.values():
             for message in queue:
-                if isinstance(message, Publish | Learnt) and about(message) == event_id:
+                if (
+                    isinstance(message, messages.Publish | messages.Learnt)
+                    and about(message) == event_id
+                ):
                     found.update(message.charge)
         return found
 
@@ -296,12 +280,12 @@ class ShuffledOverlay:
         assert self.notified == expected
 
 
-def about(message: Publish | Learnt) -> int:
-    return message.event.event_id if isinstance(message, Publish) else message.event_id
+def about(message: messages.Publish | messages.Learnt) -> int:
+    return message.event.event_id if isinstance(message, messages.Publish) else message.event_id
 
 
 def is_impatience(one: Pending) -> bool:
-    return isinstance(one[3], Wake) and one[3].reason == IMPATIENT
+    return isinstance(one[3], messages.Wake) and one[3].reason == IMPATIENT
 
 
 # -- random inputs
