@@ -9,7 +9,7 @@ a table of subscriptions is indexed.
 """
 
 from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain
-from caddis.matching.index import NOTHING, Needs, values_of
+from caddis.matching.index import NOTHING, Needs, as_numbers, values_of
 from caddis.matching.links import (
     Candidates,
     LinkMatcher,
@@ -37,6 +37,7 @@ __all__ = [
     "Report",
     "Scanned",
     "SharedToken",
+    "as_numbers",
     "checked_ids",
     "explain",
     "named_errors",

@@ -18,7 +18,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import pyarrow as pa
 
@@ -60,8 +60,7 @@ JSON_TYPES: Mapping[str, type] = {
 """The fields of a design in JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class SealedColumn:
+class SealedColumn(NamedTuple):
     """A column that sealed predicates may test.
 
     ordered: whether points carry its order, so that ranges of it can be tested.
@@ -71,8 +70,7 @@ class SealedColumn:
     ordered: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """What a broker knows about a design: the sizes of what it compares."""
 
     bits: int

@@ -13,24 +13,13 @@ import pytest
 from caddis.errors import ReplayedEvent, SealedError, SubscriptionError, TamperedEvent
 from caddis.language import Clause, Column, InValues, ValueSet
 from caddis.models import Asker, Catalogue, Statistics
+from caddis.overlay import messages
 from caddis.overlay.batch_routing import BatchRouter, ModelContext
 from caddis.overlay.event_broker import EventBroker
 from caddis.overlay.forwarding.compiled_graph import Beliefs
 from caddis.overlay.forwarding.policies import BATCH_FORWARDINGS, FORWARDINGS
 from caddis.overlay.known_answers import KnownAnswers
-from caddis.overlay.messages import (
-    Advertise,
-    Event,
-    Inside,
-    Join,
-    Link,
-    Message,
-    Neighbour,
-    Notification,
-    Publish,
-    Publisher,
-    Subscribe,
-)
+from caddis.overlay.messages import Advertise, Event, Join, Message, Neighbour, Notification
 from caddis.overlay.messages import Subscriber as SubscriberLink
 from caddis.overlay.routing.covering import covers
 from caddis.overlay.routing.publication_graph import Entry, PublicationRoutingGraph, Table
@@ -141,8 +130,8 @@ class Sites:
             compile_clauses=compile_clauses,
         )
 
-    def tell(self, at: str, link: Link | Inside, message: Message) -> None:
-        if isinstance(message, Publish) and not self.admitted(at, message.event):
+    def tell(self, at: str, link: messages.Link | messages.Inside, message: Message) -> None:
+        if isinstance(message, messages.Publish) and not self.admitted(at, message.event):
             return
         for to, sent in self.brokers[at].handle(link, message):
             if isinstance(sent, Notification):
@@ -170,12 +159,12 @@ class Sites:
     def subscribe(self, table: pa.Table) -> None:
         for number, text in enumerate(texts(table)):
             name = f"s{number}"
-            self.tell(self.somewhere(), SubscriberLink(name), Subscribe(name, text))
+            self.tell(self.somewhere(), SubscriberLink(name), messages.Subscribe(name, text))
         self.run()
 
     def publish(self, at: str, number: int, row: pa.RecordBatch) -> None:
         known = np.zeros(0, np.uint8)
-        self.tell(at, Publisher("pat"), Publish(Event(number, row), known))
+        self.tell(at, messages.Publisher("pat"), messages.Publish(Event(number, row), known))
         self.run()
 
 
@@ -187,7 +176,7 @@ def test_brokers_without_keys_deliver_what_central_matching_finds(policy: str, s
         random = Random(seed)
         sites = Sites(random, random.randint(1, 7), policy, scheme)
         home = sites.somewhere()
-        sites.tell(home, Publisher("pat"), Advertise("pat"))
+        sites.tell(home, messages.Publisher("pat"), Advertise("pat"))
         sites.run()
         sites.subscribe(table)
         events = homes(scheme).publish()
@@ -202,7 +191,7 @@ def test_brokers_without_keys_deliver_what_central_matching_finds(policy: str, s
 def test_tampered_and_replayed_events_go_no_further_than_the_first_broker(policy: str):
     sites = Sites(Random(1), 4, policy, "tokens")
     for name in sites.brokers:
-        sites.tell(name, Publisher("pat"), Advertise("pat"))
+        sites.tell(name, messages.Publisher("pat"), Advertise("pat"))
     sites.run()
     sites.subscribe(sealed_wheres())
     events = homes().publish()
@@ -225,8 +214,8 @@ def test_micro_batches_of_sealed_events_are_routed_by_any_policy(policy: str):
     wanted = dict(enumerate(texts(sealed_wheres())))
     table: Table = {}
     for number, text in wanted.items():
-        link: Link = Neighbour("east") if number % 2 else SubscriberLink(str(number))
-        entry = Entry.of(Subscribe(str(number), text), sealed_clauses_of)
+        link: messages.Link = Neighbour("east") if number % 2 else SubscriberLink(str(number))
+        entry = Entry.of(messages.Subscribe(str(number), text), sealed_clauses_of)
         table.setdefault(link, {})["home", str(number)] = entry
     refused: list[Refusal] = []
     graph = PublicationRoutingGraph.compile(

@@ -16,7 +16,13 @@ from caddis.matching.index.building import (
     likelihood_by_sample,
     post,
 )
-from caddis.matching.index.encoding import BatchEncoder, BatchTexts, ColumnCoder, values_of
+from caddis.matching.index.encoding import (
+    BatchEncoder,
+    BatchTexts,
+    ColumnCoder,
+    as_numbers,
+    values_of,
+)
 from caddis.matching.index.packing import (
     NOTHING,
     WIDE_DECIMAL_BIAS,
@@ -38,6 +44,7 @@ __all__ = [
     "Needs",
     "PackedClauses",
     "Postings",
+    "as_numbers",
     "build",
     "likelihood_by_clauses",
     "likelihood_by_sample",

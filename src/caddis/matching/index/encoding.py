@@ -88,7 +88,7 @@ class ColumnCoder:
                 out,
             )
         else:
-            array = _as_numbers(array)
+            array = as_numbers(array)
             code = code_floats if is_floating(self.column.type) else code_ints
             code(_numbers(array), _validity(array), array.offset, self.keys, out)
         return out
@@ -185,7 +185,7 @@ def _validity(array: pa.Array) -> Bytes:
     return NO_VALIDITY if bitmap is None else _view(bitmap, np.uint8)
 
 
-def _as_numbers(array: pa.Array) -> pa.Array:
+def as_numbers(array: pa.Array) -> pa.Array:
     """The same values as doubles, integers, or decimals of 128 bits."""
     type_ = array.type
     if is_floating(type_):

@@ -24,17 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Int32s, Int64s, offsets_of
-from caddis.language import (
-    ClauseTable,
-    Column,
-    Concept,
-    Contains,
-    Cut,
-    InValues,
-    Key,
-    Predicate,
-    ValueSet,
-)
+from caddis.language import ClauseTable, Column, Concept, Contains, InValues, Key, ValueSet
 from caddis.sealed.design import StreamDesign
 
 MOST_CLAUSES = 64
@@ -106,7 +96,7 @@ def sealable(table: ClauseTable, design: StreamDesign) -> SealableClauses:
     ([0, 0], [Bound(column=1, key=199, is_lower=False)])
     """
     reader = _Reader(design)
-    asked = [reader.asked(predicate) for predicate in table.predicates]
+    asked = reader.of(table)
     concepts = _concepts(table)
     owner: list[int] = []
     lists: list[list[tuple[int, ...]]] = [[], [], []]
@@ -153,8 +143,11 @@ class _Reader:
         self.elements: dict[Element, int] = {}
         self.bounds: dict[Bound, int] = {}
 
-    def asked(self, predicate: Predicate | Concept) -> _Asked:
-        place = self._place(predicate.column)
+    def of(self, table: ClauseTable) -> list[_Asked]:
+        """What is tested of each predicate."""
+        return [self._asked(one, self._place(one.column)) for one in table.predicates]
+
+    def _asked(self, predicate: object, place: int) -> _Asked:
         if place < 0 or isinstance(predicate, Concept):
             return NOTHING_ASKED
         present = (place,) if self.design.presence else ()
@@ -179,7 +172,7 @@ class _Reader:
         keys = _keys_asked(self.sealed[place].column, values)
         if keys is not None and len(keys) <= MOST_CLAUSES:
             return _Asked(self._elements(place, keys), present=present, never=not keys)
-        return _Asked(columns=present, bounds=tuple(self._hull(place, values.cuts)))
+        return _Asked(columns=present, bounds=tuple(self._hull(place, values)))
 
     def _of_elements(self, place: int, values: ValueSet, present: tuple[int, ...]) -> _Asked:
         keys = single_keys(values)
@@ -191,10 +184,10 @@ class _Reader:
         numbers = self.elements
         return tuple(numbers.setdefault(Element(place, key), len(numbers)) for key in keys)
 
-    def _hull(self, place: int, cuts: tuple[Cut, ...]) -> Iterable[int]:
+    def _hull(self, place: int, values: ValueSet) -> Iterable[int]:
         if not self.sealed[place].ordered:
             return
-        for cut, is_lower in ((cuts[0], True), (cuts[-1], False)):
+        for cut, is_lower in ((values.cuts[0], True), (values.cuts[-1], False)):
             if len(cut) == 3:
                 bound = Bound(place, _outermost(cut, is_lower), is_lower)
                 yield self.bounds.setdefault(bound, len(self.bounds))

@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from caddis.errors import KeyFileError
 from caddis.sealed.keys.documents import (
     KEY_BYTES,
-    Fields,
     Json,
     base64_text,
     checked_name,
@@ -123,7 +122,7 @@ class Identity:
     @classmethod
     def from_json(cls, plain: object) -> Identity:
         """The identity that `as_json` gave."""
-        if _is_public(plain):
+        if isinstance(plain, dict) and plain.get("caddis") == PUBLIC_IDENTITY:
             raise KeyFileError("this is the public half of an identity; its private one is needed")
         content = opened_document(IDENTITY, plain)
         signing = Ed25519PrivateKey.from_private_bytes(content.data("signing", KEY_BYTES))
@@ -142,8 +141,3 @@ class Identity:
 
 def _public_content(name: str, receiving: bytes) -> Json:
     return {"name": name, "receiving": base64_text(receiving)}
-
-
-def _is_public(plain: object) -> bool:
-    whole = Fields(plain, f"this {IDENTITY}")
-    return whole.has("caddis") and whole.text("caddis") == PUBLIC_IDENTITY

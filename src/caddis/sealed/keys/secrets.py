@@ -102,23 +102,26 @@ class SealingKey:
 
 
 @dataclass(frozen=True, slots=True)
-class PublisherKeys:
-    """All that a publisher needs to seal events of a stream in an epoch."""
+class PartyKeys:
+    """What publishers and subscribers of a stream share in an epoch; name: the party's own."""
 
     name: str
     design: StreamDesign
     matching: MatchingKey
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherKeys(PartyKeys):
+    """All that a publisher needs to seal events of a stream in an epoch."""
+
     sealing: SealingKey
     signing: Ed25519PrivateKey = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriberKeys:
+class SubscriberKeys(PartyKeys):
     """All that a subscriber needs to seal subscriptions to a stream in an epoch, and to open it."""
 
-    name: str
-    design: StreamDesign
-    matching: MatchingKey
     content: ContentKey
 
 
@@ -136,12 +139,12 @@ class KeyedHashing:
         self._secret = secret
 
     def values(self, path: tuple[str, ...], keys: Iterable[bytes]) -> Bytes:
-        """By value of a column: its digest, a row."""
+        """The digest of each value of a column, a row each; path: the column's."""
         start = b"value" + _path(path)
         return self._digests(start + framed(key) for key in keys)
 
     def presence(self, path: tuple[str, ...]) -> Bytes:
-        """The digest of "this column is not null", one row."""
+        """The digest of "this column is not null", as one row."""
         return self._digests([b"known" + _path(path)])
 
     def _digests(self, messages: Iterable[bytes]) -> Bytes:
@@ -151,17 +154,17 @@ class KeyedHashing:
 
 
 def tokens_of(digests: Bytes) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """By digest: its token."""
+    """The token in each digest."""
     return np.ascontiguousarray(digests[:, :8]).view("<u8").reshape(-1)
 
 
 def cells_of(digests: Bytes) -> Int32s:
-    """By digest: its cell, from 0 to 65,535."""
+    """The cell in each digest, from 0 to 65,535."""
     return np.ascontiguousarray(digests[:, 8:10]).view("<u2").reshape(-1).astype(np.int32)
 
 
 def places_of(digests: Bytes, bits: int, hashes: int) -> Int32s:
-    """By digest: its places in a Bloom filter; some may coincide."""
+    """The places in a Bloom filter of each digest, a row each; some may coincide."""
     assert hashes <= MOST_HASHES
     words = np.ascontiguousarray(digests[:, 16:]).view("<u4")[:, :hashes]
     return (words % np.uint32(bits)).astype(np.int32)

@@ -190,7 +190,7 @@ def _refusals(problems: Mapping[int, str], batch: pa.RecordBatch) -> tuple[Refus
 
 
 def _several(groups: tuple[ClauseGroup, ...], everything: Int32s, links: int) -> Bools:
-    """By link: whether several clauses lead to it; empty if there is no such link."""
+    """Whether several clauses lead to each link; empty if that holds for none."""
     leading = np.concatenate([everything, *(group.links for group in groups)])
     several = np.bincount(leading, minlength=links) > 1
     return several if several.any() else np.zeros(0, bool)

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from caddis.arrays import Bytes, Int32s, Int64s, Words, offsets_of
 from caddis.language import Column, Key, is_floating, is_text
+from caddis.matching import as_numbers
 from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys import DIGEST_BYTES, MatchingKey, places_of
 from caddis.sealed.prefilter import filters_from
@@ -90,17 +91,7 @@ def _keyed(array: pa.Array) -> pa.Array:
     type_ = array.type
     if is_text(type_):
         return array.cast(pa.large_string()).cast(pa.large_binary())
-    if is_floating(type_):
-        return _float_keys(array)
-    if pa.types.is_boolean(type_):
-        return array.cast(pa.int8())
-    if pa.types.is_decimal(type_):
-        return array.cast(pa.decimal128(type_.precision, type_.scale))
-    if pa.types.is_date32(type_):
-        return array.view(pa.int32())
-    if pa.types.is_timestamp(type_):
-        return array.cast(pa.timestamp("us", type_.tz), safe=False).view(pa.int64())
-    return array
+    return _float_keys(array) if is_floating(type_) else as_numbers(array)
 
 
 def _float_keys(array: pa.Array) -> pa.Array:
