@@ -38,13 +38,8 @@ from caddis.sealed.values.aspe import decide_all, tolerance
 from tests.sealed.sealed_workloads import publisher_keys, subscriber_keys, subscriptions
 
 SCHEMA = pa.schema(
-    [
-        ("event_id", pa.string()),
-        ("city", pa.string()),
-        ("price", pa.int32()),
-        ("tags", pa.list_(pa.string())),
-        ("photo", pa.binary()),
-    ]
+    [("event_id", pa.string()), ("city", pa.string()), ("price", pa.int32())]
+    + [("tags", pa.list_(pa.string())), ("photo", pa.binary())]
 )
 EVENTS = pa.RecordBatch.from_pylist(
     [

@@ -224,10 +224,10 @@ def test_an_event_that_came_before_its_key_is_opened_when_the_key_is_there(homes
     """It was refused once; that did not use up its number."""
     old = ring(homes, "ann")
     homes.rotate()
-    reader = Opener(old, homes.authority.directory())
-    new = seal(homes, events(1))
+    new, publishers = seal(homes, events(1)), homes.authority.directory()
+    reader = Opener(old, publishers)
     assert refusals(reader.open(new)) == [(0, NotEntitled)]
-    reader.update(ring(homes, "ann"), homes.authority.directory())
+    reader.update(ring(homes, "ann"), publishers)
     assert reader.open(new).rows.tolist() == [0]
     assert refusals(reader.open(new)) == [(0, ReplayedEvent)]
 

@@ -17,14 +17,8 @@ GAP = 2.0**-38
 """What sealed products tell apart: see `aspe.margin`."""
 
 EXACT = [
-    pa.int8(),
-    pa.int16(),
-    pa.int32(),
-    pa.int64(),
-    pa.decimal128(4, 2),
-    pa.decimal128(10, 0),
-    pa.decimal128(18, 6),
-    pa.decimal128(38, 10),
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+    *(pa.decimal128(4, 2), pa.decimal128(10, 0), pa.decimal128(18, 6), pa.decimal128(38, 10)),
     pa.decimal256(76, 2),
 ]
 

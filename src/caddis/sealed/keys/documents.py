@@ -86,10 +86,7 @@ class Fields:
 
     def texts(self, name: str) -> list[str]:
         """A list of strings."""
-        value = self.plain.get(name)
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise self._wrong(name, "a list of texts")
-        return value
+        return self._all(name, _is_text, "a list of texts")
 
     def whole(self, name: str, least: int = 0) -> int:
         """A whole number."""
@@ -100,10 +97,7 @@ class Fields:
 
     def wholes(self, name: str) -> list[int]:
         """A list of whole numbers."""
-        value = self.plain.get(name)
-        if not isinstance(value, list) or not all(_is_whole(one, 0) for one in value):
-            raise self._wrong(name, "a list of whole numbers of 0 or more")
-        return value
+        return self._all(name, _is_whole, "a list of whole numbers of 0 or more")
 
     def flag(self, name: str) -> bool:
         """True or false."""
@@ -145,12 +139,24 @@ class Fields:
         """Whether there is such a field that is not null."""
         return self.plain.get(name) is not None
 
+    def _all(
+        self, name: str, is_one: Callable[[object], TypeGuard[Thing]], right: str
+    ) -> list[Thing]:
+        value = self.plain.get(name)
+        if not isinstance(value, list) or not all(map(is_one, value)):
+            raise self._wrong(name, right)
+        return value
+
     def _wrong(self, name: str, right: str) -> KeyFileError:
         state = "should be" if name in self.plain else "is missing; it should be"
         return KeyFileError(f"{self._what}: {name!r} {state} {right}")
 
 
-def _is_whole(value: object, least: int) -> TypeGuard[int]:
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str)
+
+
+def _is_whole(value: object, least: int = 0) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= GREATEST
 
 

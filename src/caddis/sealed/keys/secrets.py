@@ -102,27 +102,31 @@ class SealingKey:
 
 
 @dataclass(frozen=True, slots=True)
-class PartyKeys:
-    """What publishers and subscribers of a stream share in an epoch; name: the party's own."""
+class SubscriberKeys:
+    """All that a subscriber needs to seal subscriptions to a stream in an epoch, and to open it.
+
+    name: the subscriber's.
+    """
 
     name: str
     design: StreamDesign
     matching: MatchingKey
+    content: ContentKey
 
 
 @dataclass(frozen=True, slots=True)
-class PublisherKeys(PartyKeys):
-    """All that a publisher needs to seal events of a stream in an epoch."""
+class PublisherKeys:
+    """All that a publisher needs to seal events of a stream in an epoch.
 
+    name: the publisher's.
+    signing: the private key of its identity.
+    """
+
+    name: str
+    design: StreamDesign
+    matching: MatchingKey
     sealing: SealingKey
     signing: Ed25519PrivateKey = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class SubscriberKeys(PartyKeys):
-    """All that a subscriber needs to seal subscriptions to a stream in an epoch, and to open it."""
-
-    content: ContentKey
 
 
 class KeyedHashing:
