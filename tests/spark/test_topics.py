@@ -394,13 +394,13 @@ def cluster(*more: str) -> Result:
 
 
 def test_the_command_writes_the_map_and_draws_it(spark, files, made):
-    said = cluster("--out", "map", "--curve", "2,9", "--json")
-    assert said.exit_code == 0, said.output
-    told = json.loads(said.stdout)
+    result = cluster("--out", "map", "--curve", "2,9", "--json")
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)
     found = pd.read_csv("map/channels.csv").set_index("topic")["channel"].to_dict()
-    assert told["cost"] == cost_of(made, channels_of(found))
-    assert told["interests"] == len(made)
-    assert [point["channels"] for point in told["curve"]] == [2, K, 9]
+    assert shown["cost"] == cost_of(made, channels_of(found))
+    assert shown["interests"] == len(made)
+    assert [point["channels"] for point in shown["curve"]] == [2, K, 9]
     versioned = ChannelMap.from_json(Path("map/channels.json").read_text())
     assert (versioned.version, versioned.channels) == (1, found)
     assert pd.read_csv("map/curve.csv")["cost"].is_monotonic_decreasing
@@ -439,16 +439,16 @@ def test_who_filters_how_much_is_counted_exactly(made, interests, rates):
         ("previous", "topic,channel\nt000,1.5\n", "the channel of topic 't000' is '1.5'; it must"),
     ],
 )
-def test_a_text_that_is_no_number_is_told_in_a_sentence(
+def test_a_text_that_is_no_number_is_refused_in_a_sentence(
     spark, files, capfd, option, text, complaint
 ):
     Path("table.csv").write_text(text)
-    said = cluster("--out", "map", f"--{option}", "table.csv")
-    assert said.exit_code == 1
-    assert f"caddis: {option}: {complaint}" in said.stderr
+    result = cluster("--out", "map", f"--{option}", "table.csv")
+    assert result.exit_code == 1
+    assert f"caddis: {option}: {complaint}" in result.stderr
     unversioned = "No channels.json beside table.csv: the new map will be version 1."
-    assert (unversioned in said.stderr) == (option == "previous")
-    assert len(said.stderr) + len(capfd.readouterr().err) < 1000
+    assert (unversioned in result.stderr) == (option == "previous")
+    assert len(result.stderr) + len(capfd.readouterr().err) < 1000
     assert not Path("map").exists()
 
 

@@ -21,7 +21,7 @@ machines that stand behind `Links`: whoever drives them carries their messages.
 >>> event.topic, channel.number == channels.channel_of("cake")
 ('tea', True)
 
-The ideas are those of "Local Building Blocks for a Scalable Pub/Sub Infrastructure" (Shraer et al.).
+The ideas are from "Local Building Blocks for a Scalable Pub/Sub Infrastructure" (Shraer et al.).
 On Spark, `caddis.topics_to_channels` clusters topics by the same costs and moves.
 """
 

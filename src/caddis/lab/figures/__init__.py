@@ -41,11 +41,9 @@ from caddis.lab.figures.runs import (
     write_header,
     write_runs,
 )
-from caddis.lab.figures.topic_plots import CurvePoint, draw_curve, draw_filtering
 
 __all__ = [
     "Cell",
-    "CurvePoint",
     "Experiment",
     "Figure",
     "Key",
@@ -66,8 +64,6 @@ __all__ = [
     "cells",
     "cells_of",
     "draw",
-    "draw_curve",
-    "draw_filtering",
     "figures_named",
     "keys",
     "print_table",
