@@ -16,7 +16,7 @@ import caddis
 from caddis.cli.app import app
 from caddis.errors import TopicError
 from caddis.lab.workloads.interests import planted
-from caddis.spark.topics.clustering import Effort, clustering
+from caddis.spark.topics.clustering import Effort, clusterer_of
 from caddis.spark.topics.packing import PackedInterests
 from caddis.spark.topics.reports import ClusteringReport, WaveReport
 from caddis.spark.topics.tables import RATES as RATES_IN_FILES
@@ -97,7 +97,7 @@ def test_tallies_are_those_of_the_algebra(
 ):
     monkeypatch.setattr("caddis.spark.topics.packing.TO_DRIVER", to_driver)
     effort, rng = Effort(partitions=partitions), np.random.default_rng(partitions)
-    with clustering(interests, rates, effort, seed=0, report=ClusteringReport()) as clusterer:
+    with clusterer_of(interests, rates, effort, seed=0, report=ClusteringReport()) as clusterer:
         packed: PackedInterests = clusterer.packed
         assert packed.rates.tolist() == made.rates.tolist()
         for _ in range(2):
@@ -419,7 +419,7 @@ def test_the_command_writes_the_map_and_draws_it(spark, files, made):
 
 def test_who_filters_how_much_is_counted_exactly(made, interests, rates):
     channels = np.arange(TOPICS, dtype=np.int32) % K
-    with clustering(interests, rates, Effort(), seed=0, report=ClusteringReport()) as clusterer:
+    with clusterer_of(interests, rates, Effort(), seed=0, report=ClusteringReport()) as clusterer:
         shares = clusterer.shares(channels, K)
     expected = np.zeros(101, np.int64)
     for one in range(made.subscribers):

@@ -157,7 +157,7 @@ def _clustered(
 ) -> tuple[pa.Table, ClusterSummary]:
     """The map as a table, and the summary without what comes after it."""
     from caddis.spark.base import watching_tasks
-    from caddis.spark.topics import ClusteringReport, Effort, clustering, map_before
+    from caddis.spark.topics import ClusteringReport, Effort, clusterer_of, map_before
 
     spark, report = tables.interests.sparkSession, ClusteringReport()
     effort = Effort(options.sample, options.tries, options.improvement, options.waves)
@@ -166,7 +166,9 @@ def _clustered(
         watching_tasks(spark, step.show_tasks),
     ):
         before = map_before(tables.previous, tables.interests)
-        held = clustering(tables.interests, tables.rates, effort, seed=options.seed, report=report)
+        held = clusterer_of(
+            tables.interests, tables.rates, effort, seed=options.seed, report=report
+        )
         clusterer = job.resources.enter_context(held)
         topics = clusterer.packed.topics
         step.done = f"{topics.interests:,} interests in {len(topics.names):,} topics packed"

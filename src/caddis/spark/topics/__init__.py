@@ -2,12 +2,12 @@
 
     tables: check ─▶ packing: arrays on the workers ─▶ waves: a job for each, until no move pays
 
-`topics_to_channels` is the call for users. `clustering` is the same in steps, for whoever wants
+`topics_to_channels` is the call for users. `clusterer_of` is the same in steps, for whoever wants
 several maps of the same interests, as the command line does. The costs and moves are those of
 `caddis.topics.clustering`.
 """
 
-from caddis.spark.topics.clustering import Effort, clustering, map_before, topics_to_channels
+from caddis.spark.topics.clustering import Effort, clusterer_of, map_before, topics_to_channels
 from caddis.spark.topics.reports import ClusteringReport, WaveReport
 from caddis.spark.topics.tables import (
     CHANNELS,
@@ -28,7 +28,7 @@ __all__ = [
     "Numbers",
     "PreviousMap",
     "WaveReport",
-    "clustering",
+    "clusterer_of",
     "like_interests",
     "map_before",
     "read_table",

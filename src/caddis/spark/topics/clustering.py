@@ -109,7 +109,7 @@ def topics_to_channels(
     report.clear()
     with report.phase("read"):
         before = map_before(previous, interests)
-    with clustering(interests, rates, effort, seed=seed, report=report) as clusterer:
+    with clusterer_of(interests, rates, effort, seed=seed, report=report) as clusterer:
         table = clusterer.table(clusterer.cluster(channels, before, report, progress))
     kind = interests.schema["topic"].dataType
     topic = F.col("topic").cast(kind).alias("topic")
@@ -125,7 +125,7 @@ def map_before(previous: DataFrame | None, interests: DataFrame) -> PreviousMap 
 
 
 @contextmanager
-def clustering(
+def clusterer_of(
     interests: DataFrame,
     rates: DataFrame | None,
     effort: Effort,
