@@ -1,10 +1,10 @@
-"""Nodes of votes on a tree that keeps changing, with messages that drift.
+"""Nodes of votes on a tree that keeps changing, while messages are delayed.
 
-Inputs change, votes are opened late, links go down and come up, at another place or at once again,
-parts of the tree are turned round, and all that while messages fly: some take no time, some so long
-that their link has had two more lives when they arrive. Whatever happens, once all is quiet each
-node has to know what the inputs of all nodes of its part of the tree come to: in polls, the choice
-that costs them the least, of equals the first.
+Inputs change, votes are opened late, links go down and come up again, there or between other nodes,
+and parts of the tree are turned round. All that while messages travel: some take no time, some so
+long that their link has had two more lives when they arrive. Whatever happens, once all is quiet
+each node has to know what the inputs of all nodes of its part of the tree come to: in polls, the
+choice that costs them the least, among equals the first.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ def test_what_is_said_through_a_link_at_one_time_leaves_in_one_packet():
     links = Links(Diary())
     assert links.join("west", 3, up=True) == [("west", packet(3, "hello"))]
     links.join("east", 8)
-    said: Sent = [("west", "a"), ("east", "b"), (CLOCK, Wake(1.0)), ("west", "c"), ("south", "d")]
-    assert links.send(said) == [
+    sent: Sent = [("west", "a"), ("east", "b"), (CLOCK, Wake(1.0)), ("west", "c"), ("south", "d")]
+    assert links.send(sent) == [
         (CLOCK, Wake(1.0)),
         ("west", packet(3, "a", "c")),
         ("east", packet(8, "b")),

@@ -227,8 +227,8 @@ def test_what_comes_after_a_gap_is_held_back(scene):
 
 def test_what_is_only_late_is_not_asked_for():
     bob = receiver_that_has("tea", 0)
-    said = bob.handle(Channel(0), Event("ann", "tea", 2, ""))
-    [(link, wake)] = said
+    sent = bob.handle(Channel(0), Event("ann", "tea", 2, ""))
+    [(link, wake)] = sent
     assert (link, wake.after_ms) == (CLOCK, QUICK.ask_after_ms)
     assert len(bob.handle(Channel(5), Event("ann", "tea", 1, ""))) == 2
     assert bob.handle(CLOCK, wake) == []
@@ -237,30 +237,30 @@ def test_what_is_only_late_is_not_asked_for():
 
 def test_questions_become_rarer_and_an_answer_makes_them_quick_again():
     bob = receiver_that_has("tea", 0)
-    said = bob.handle(CONTROL, Digest("ann", (("tea", 2),)))
+    sent = bob.handle(CONTROL, Digest("ann", (("tea", 2),)))
     pauses = []
     for _ in range(4):
-        [wake] = [message for link, message in said if link is CLOCK]
+        [wake] = [message for link, message in sent if link is CLOCK]
         pauses.append(wake.after_ms)
-        said = bob.handle(CLOCK, wake)
-        assert (Peer("ann"), Ask("bob", (Gap("tea", 1, 2),))) in said
+        sent = bob.handle(CLOCK, wake)
+        assert (Peer("ann"), Ask("bob", (Gap("tea", 1, 2),))) in sent
     assert pauses == [20, 40, 80, 160]
     bob.handle(Peer("ann"), Event("ann", "tea", 1, ""))
-    [wake] = [message for link, message in said if link is CLOCK]
-    said = bob.handle(CLOCK, wake)
-    assert said[0] == (Peer("ann"), Ask("bob", (Gap("tea", 2, 2),)))
-    assert said[-1][1].after_ms == 2 * 20
+    [wake] = [message for link, message in sent if link is CLOCK]
+    sent = bob.handle(CLOCK, wake)
+    assert sent[0] == (Peer("ann"), Ask("bob", (Gap("tea", 2, 2),)))
+    assert sent[-1][1].after_ms == 2 * 20
 
 
 def test_questions_stay_quick_while_the_publisher_is_heard():
     bob = receiver_that_has("tea", 0)
-    said = bob.handle(CONTROL, Digest("ann", (("tea", 2),)))
+    sent = bob.handle(CONTROL, Digest("ann", (("tea", 2),)))
     pauses = []
     for _ in range(6):
-        [wake] = [message for link, message in said if link is CLOCK]
+        [wake] = [message for link, message in sent if link is CLOCK]
         pauses.append(wake.after_ms)
         bob.handle(CONTROL, Digest("ann", ()))
-        said = bob.handle(CLOCK, wake)
+        sent = bob.handle(CLOCK, wake)
     assert pauses == [20, 40, 80, 160, 160, 160]
 
 
@@ -320,16 +320,16 @@ def test_a_silent_publisher_is_given_up_and_taken_up_again(scene):
 def test_an_answer_to_the_last_question_is_waited_for():
     for answered in (True, False):
         bob = receiver_that_has("tea", 0)
-        said = bob.handle(CONTROL, Digest("ann", (("tea", 1),)))
+        sent = bob.handle(CONTROL, Digest("ann", (("tea", 1),)))
         for _ in range(QUICK.give_up):
-            [wake] = [message for link, message in said if link is CLOCK]
-            said = bob.handle(CLOCK, wake)
-            assert said[0] == (Peer("ann"), Ask("bob", (Gap("tea", 1, 1),)))
-        [wake] = [message for link, message in said if link is CLOCK]
+            [wake] = [message for link, message in sent if link is CLOCK]
+            sent = bob.handle(CLOCK, wake)
+            assert sent[0] == (Peer("ann"), Ask("bob", (Gap("tea", 1, 1),)))
+        [wake] = [message for link, message in sent if link is CLOCK]
         if answered:
             bob.handle(Peer("ann"), Event("ann", "tea", 1, ""))
-        said = bob.handle(CLOCK, wake)
-        assert said == ([] if answered else [(SUBSCRIBER, Lost("ann", "tea", 1, 1))])
+        sent = bob.handle(CLOCK, wake)
+        assert sent == ([] if answered else [(SUBSCRIBER, Lost("ann", "tea", 1, 1))])
         assert bob.tally.asks == QUICK.give_up
 
 
@@ -338,20 +338,20 @@ def test_a_topic_that_misses_what_never_was_keeps_no_other_from_being_asked_for(
     bob.subscribe(["rain", "tea", "wind"])
     bob.handle(Peer("ann"), Started("ann", 0, 1, ()))
     numbers = (("rain", 10**9), ("tea", 2), ("wind", 1))
-    said = bob.handle(CONTROL, Digest("ann", numbers))
+    sent = bob.handle(CONTROL, Digest("ann", numbers))
     asked = []
     for _ in range(3):
-        [wake] = [message for link, message in said if link is CLOCK]
-        said = bob.handle(CLOCK, wake)
-        asked.append([gap.topic for gap in said[0][1].gaps])
+        [wake] = [message for link, message in sent if link is CLOCK]
+        sent = bob.handle(CLOCK, wake)
+        asked.append([gap.topic for gap in sent[0][1].gaps])
     assert asked == [["rain"], ["tea", "wind", "rain"], ["tea", "wind", "rain"]]
 
 
 def test_an_event_that_comes_after_it_was_reported_as_lost_is_dropped():
     bob = receiver_that_has("tea", 0)
     bob.handle(Channel(0), Event("ann", "tea", 2, "second"))
-    said = bob.handle(Peer("ann"), Gone("ann", "tea", 2))
-    assert said == [
+    sent = bob.handle(Peer("ann"), Gone("ann", "tea", 2))
+    assert sent == [
         (SUBSCRIBER, Lost("ann", "tea", 1, 1)),
         (SUBSCRIBER, Event("ann", "tea", 2, "second")),
     ]

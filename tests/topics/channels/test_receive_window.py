@@ -20,7 +20,7 @@ class Twin:
         self.after: int | None = None
         self.held: set[int] = set()
         self.settled: list[int] = []
-        self.told: list[int | Lost] = []
+        self.reported: list[int | Lost] = []
         self.known = 0
 
     @property
@@ -53,11 +53,15 @@ class Twin:
         self.held.discard(number)
         self.settled.append(number)
         if came:
-            self.told.append(number)
-        elif self.told and isinstance(self.told[-1], Lost) and self.told[-1].last == number - 1:
-            self.told[-1] = self.told[-1]._replace(last=number)
+            self.reported.append(number)
+        elif (
+            self.reported
+            and isinstance(self.reported[-1], Lost)
+            and self.reported[-1].last == number - 1
+        ):
+            self.reported[-1] = self.reported[-1]._replace(last=number)
         else:
-            self.told.append(Lost("ann", "tea", number, number))
+            self.reported.append(Lost("ann", "tea", number, number))
 
     def missing(self, upto: int) -> set[int]:
         return set() if self.after is None else set(range(self.mark + 1, upto + 1)) - self.held
@@ -69,16 +73,16 @@ def numbers_in(gaps: list[Gap]) -> list[int]:
 
 def joined(outcome: list[Event | Lost]) -> list[int | Lost]:
     """Numbers of events, and losses with neighbours joined: as the twin tells them."""
-    told: list[int | Lost] = []
+    reported: list[int | Lost] = []
     for one in outcome:
         if isinstance(one, Event):
             assert one.body == f"body {one.number}"
-            told.append(one.number)
-        elif told and isinstance(told[-1], Lost) and told[-1].last == one.first - 1:
-            told[-1] = told[-1]._replace(last=one.last)
+            reported.append(one.number)
+        elif reported and isinstance(reported[-1], Lost) and reported[-1].last == one.first - 1:
+            reported[-1] = reported[-1]._replace(last=one.last)
         else:
-            told.append(one)
-    return told
+            reported.append(one)
+    return reported
 
 
 @given(STEPS)
@@ -95,7 +99,7 @@ def test_a_window_does_what_its_twin_does(steps):
         elif what == "start" and window.mark is None:
             outcome += window.start(number)
         twin.step(what, number)
-        assert joined(outcome) == twin.told
+        assert joined(outcome) == twin.reported
         assert numbers_in(window.gaps(window.highest)) == sorted(twin.missing(twin.known))
         assert window.complete == (twin.after is not None and twin.mark >= twin.known)
         assert len(window._held) <= CAPACITY

@@ -66,8 +66,8 @@ def test_what_comes_before_the_acknowledgement_is_held_until_then():
     bob.subscribe(["tea"])
     bob.handle(Channel(0), Event("ann", "tea", 4, "before"))
     bob.handle(Channel(0), Event("ann", "tea", 5, "after"))
-    said = bob.handle(Peer("ann"), Started("ann", 0, 1, (("tea", 4),)))
-    assert said == [
+    sent = bob.handle(Peer("ann"), Started("ann", 0, 1, (("tea", 4),)))
+    assert sent == [
         (SUBSCRIBER, Acknowledged("ann", ("tea",))),
         (SUBSCRIBER, Event("ann", "tea", 5, "after")),
     ]
@@ -77,8 +77,8 @@ def test_a_first_event_that_comes_before_the_acknowledgement_is_delivered():
     bob = ChannelReceiver("bob", FIRST, QUICK)
     bob.subscribe(["tea"])
     bob.handle(Channel(0), Event("ann", "tea", 1, "first"))
-    said = bob.handle(Peer("ann"), Started("ann", 0, 1, ()))
-    assert said[1] == (SUBSCRIBER, Event("ann", "tea", 1, "first"))
+    sent = bob.handle(Peer("ann"), Started("ann", 0, 1, ()))
+    assert sent[1] == (SUBSCRIBER, Event("ann", "tea", 1, "first"))
 
 
 def test_known_publishers_are_asked_again_for_new_topics():
@@ -100,8 +100,8 @@ def test_an_old_acknowledgement_does_not_start_a_topic_that_was_taken_up_again()
     bob.unsubscribe(["tea"])
     bob.subscribe(["tea"])
     assert bob.handle(Peer("ann"), Started("ann", 0, 1, (("tea", 4),)))[0][0] is CLOCK
-    said = bob.handle(Peer("ann"), Started("ann", 1, 2, (("tea", 6),)))
-    assert said == [(SUBSCRIBER, Acknowledged("ann", ("tea",)))]
+    sent = bob.handle(Peer("ann"), Started("ann", 1, 2, (("tea", 6),)))
+    assert sent == [(SUBSCRIBER, Acknowledged("ann", ("tea",)))]
     assert bob.handle(Channel(0), Event("ann", "tea", 6, "")) == []
     assert bob.handle(Channel(0), Event("ann", "tea", 7, ""))[0][1].number == 7
 
@@ -112,8 +112,8 @@ def test_an_acknowledgement_of_later_topics_does_not_start_earlier_ones():
     bob.subscribe(["rain"])
     [(_, wake)] = bob.handle(Peer("ann"), Started("ann", 1, 2, ()))
     assert bob.handle(CLOCK, wake)[0] == (Peer("ann"), Start("bob", 0, 2, ("tea", "rain")))
-    said = bob.handle(Peer("ann"), Started("ann", 0, 2, (("tea", 3),)))
-    assert said == [(SUBSCRIBER, Acknowledged("ann", ("tea", "rain")))]
+    sent = bob.handle(Peer("ann"), Started("ann", 0, 2, (("tea", 3),)))
+    assert sent == [(SUBSCRIBER, Acknowledged("ann", ("tea", "rain")))]
     assert bob.handle(Peer("ann"), Started("ann", 0, 1, (("tea", 1),))) == []
 
 

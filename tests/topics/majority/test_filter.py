@@ -14,6 +14,7 @@ from caddis.topics.links import Links
 from caddis.topics.majority.false_positives import popular_bits
 from caddis.topics.majority.filter import BloomFilter, LevelSigns, MajorityCascade, MajorityFilter
 from caddis.topics.majority.sign_voter import Signs
+from tests.runs import seeds
 from tests.topics.changing_trees import ChangingTree, on_a_random_tree, shaken
 
 TOPICS = [f"topic {i}" for i in range(12)]
@@ -72,7 +73,7 @@ def check_filters(seed: int, bits: int, size: int) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(15, 40))
 def test_all_nodes_settle_on_the_bits_of_a_central_count(seed):
     check_filters(seed, bits=(16, 40, 200)[seed % 3], size=1 + seed % 17)
 
@@ -113,7 +114,7 @@ def check_levels(nodes: list[MajorityCascade], sets: Sets) -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(15, 40))
 def test_a_cascade_settles_on_the_levels_of_a_central_count_and_on_none_too_low(seed):
     check_cascade(seed, bits=(20, 60, 300)[seed % 3], size=1 + seed % 13)
 

@@ -24,6 +24,7 @@ from caddis.topics.majority.sign_voter import (
 )
 from caddis.topics.voting.kernels import must_tell, speak_signs
 from caddis.topics.voting.local import Costs
+from tests.runs import seeds
 from tests.topics.changing_trees import drifted, on_a_random_tree
 
 
@@ -59,9 +60,8 @@ SPREADS = (0, 1, 3, 1000, 1 << 39)
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("part", range(10))
-def test_all_nodes_settle_on_the_signs_of_the_sums_whatever_happened_before(part):
-    for seed in range(50 * part, 50 * part + 50):
+def test_all_nodes_settle_on_the_signs_of_the_sums_whatever_happened_before():
+    for seed in seeds(200, 500):
         world = drifted(PairPoll, seed, spreads=SPREADS)
         assert world.chosen() == world.expected(), f"seed {seed}"
 

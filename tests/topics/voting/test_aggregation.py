@@ -11,6 +11,7 @@ from caddis.lab.simulators.tree import (
     random_tree,
 )
 from caddis.topics.voting.aggregation import Aggregator, Outcomes, Recount, Sums
+from tests.runs import seeds
 from tests.topics.changing_trees import check_large_tree, check_polls, drifted
 
 
@@ -28,15 +29,14 @@ def standing(
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("part", range(5))
-def test_all_hear_the_least_of_all_costs_whatever_happened_before(part: int):
-    for seed in range(200 * part, 200 * part + 200):
+def test_all_hear_the_least_of_all_costs_whatever_happened_before():
+    for seed in seeds(300, 1000):
         check_polls(Aggregator, seed)
 
 
 @pytest.mark.no_cover
 def test_roots_know_the_sum_of_their_part_of_the_tree():
-    for seed in range(200):
+    for seed in seeds(100, 200):
         world = drifted(Aggregator, seed)
         roots = np.array([world.tree.root(node) for node in range(len(world.polls))])
         for root in np.unique(roots).tolist():
@@ -48,7 +48,7 @@ def test_roots_know_the_sum_of_their_part_of_the_tree():
 
 @pytest.mark.no_cover
 def test_larger_trees_end_right_too():
-    for seed in range(4):
+    for seed in seeds(2, 4):
         check_large_tree(Aggregator, seed)
 
 
