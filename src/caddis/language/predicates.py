@@ -119,7 +119,10 @@ ONLY_NULL = ValueSet((), null=True)
 
 @dataclass(frozen=True, slots=True)
 class TextPattern:
-    """A Python regular expression that is searched in a text, lower-cased first if `fold`."""
+    """A Python regular expression that is searched in a text.
+
+    fold: whether the text is lower-cased first.
+    """
 
     regex: str
     fold: bool = False
@@ -135,7 +138,10 @@ class InValues:
 
 @dataclass(frozen=True, slots=True)
 class MatchesText:
-    """True if the text is known and the pattern is found in it, or is not if `negated`."""
+    """True if the text is known and the pattern is found in it.
+
+    If `negated`: true if the text is known and the pattern is not found.
+    """
 
     column: Column
     pattern: TextPattern
@@ -156,7 +162,7 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """True if a model says so of the column's value, or says no if `negated`."""
+    """True if a model answers yes about the column's value, or no if `negated`."""
 
     name: str
     column: Column

@@ -109,7 +109,7 @@ MAX_CLAUSES = 512
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An atom or, if `negated`, "the atom is false"."""
+    """An atom that is to be true or, if `negated`, to be false."""
 
     atom: Atom
     negated: bool
@@ -117,7 +117,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A predicate by its values: terms on one column, joined by `joint` ("and" or "or")."""
+    """A predicate that accepts a set of values: terms on one column, joined.
+
+    joint: "and" or "or".
+    """
 
     column: Column
     joint: str

@@ -57,11 +57,13 @@ class AccessUse:
 
 @dataclass(frozen=True, slots=True)
 class SharedToken:
-    """An access token and how many clauses stand under it."""
+    """An access token and how many clauses stand under it.
+
+    token: the values that it stands for, in words.
+    """
 
     column: str
     token: str
-    """The values that it stands for, in words."""
     clauses: int
 
 

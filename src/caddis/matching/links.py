@@ -38,10 +38,12 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Pairs of row and link number, each once."""
+    """Pairs of row and link number, each once.
+
+    rows: ascending.
+    """
 
     rows: Int32s
-    """Ascending."""
     links: Int32s
     report: Report
 

@@ -5,7 +5,7 @@ at all. The rest runs in one call; if that raises, one by one, so that a value o
 fails spoils no other. A value that gets no answer is reported as a problem, never dropped in
 silence.
 
-    row ──value_of──▶ value ──▶ first row, digest, marks, trouble
+    row ──value_of──▶ value ──▶ first row, digest, marks, problem
 
 Answers are cached by what a value is, not by where it was found, and under the version of the model
 that gave them. The cache is bounded; what was not asked for longest leaves first.
@@ -17,7 +17,7 @@ import hashlib
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Literal
 
@@ -35,14 +35,6 @@ LONGEST_REASON = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why a value has no answers: it cannot be read, or the model `failed` on it."""
-
-    reason: str
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Problem:
     """Why a row has no answers: its value cannot be read, or the model `failed` on it."""
 
@@ -54,7 +46,7 @@ class Problem:
 class Batch:
     """The values of one call to a model, each once.
 
-    A value has marks once it is answered, or a trouble, or is still to be run; what it gets in the
+    A value has marks once it is answered, or a problem, or is still to be run; what it gets in the
     end goes to every row that holds it.
     """
 
@@ -65,7 +57,7 @@ class Batch:
         self.firsts: list[int] = []
         self.digests: list[bytes | None] = []
         self.marks: list[bytes | None] = []
-        self.troubles: dict[int, Trouble] = {}
+        self.problems: dict[int, Problem] = {}
         self._numbers: dict[bytes, int] = {}
 
     def add(self, row: int, digest: bytes | None) -> int:
@@ -85,7 +77,7 @@ class Batch:
         return [
             value
             for value, marks in enumerate(self.marks)
-            if marks is None and value not in self.troubles
+            if marks is None and value not in self.problems
         ]
 
     def taken(self, values: Sequence[int]) -> pa.Array:
@@ -97,9 +89,13 @@ class Batch:
         marks = np.where(answers.known, answers.yes, UNKNOWN).astype(np.uint8)
         for at, value in enumerate(values):
             if at in answers.problems:
-                self.troubles[value] = Trouble(answers.problems[at], failed=False)
+                self.fail(value, answers.problems[at], failed=False)
             else:
                 self.marks[value] = marks[at].tobytes()
+
+    def fail(self, value: int, reason: str, *, failed: bool) -> None:
+        """Note why a value has no answers."""
+        self.problems[value] = Problem(self.firsts[value], reason, failed)
 
     def by_row(self) -> Marks:
         """The marks of every row; without answers they are UNKNOWN."""
@@ -291,13 +287,13 @@ class Asker:
 
     def _trouble(self, batch: Batch, value: int, problem: Exception) -> None:
         if isinstance(problem, Unreadable):
-            batch.troubles[value] = Trouble(str(problem), failed=False)
+            batch.fail(value, str(problem), failed=False)
             return
         words = " ".join(f"{type(problem).__name__}: {problem}".split())
         reason = words.removesuffix(":")[:LONGEST_REASON]
         if self.on_error == "raise":
             raise ModelFailed(batch.firsts[value], reason) from problem
-        batch.troubles[value] = Trouble(reason, failed=True)
+        batch.fail(value, reason, failed=True)
 
     def _keep(self, batch: Batch, values: Sequence[int]) -> None:
         if self.cache is not None:
@@ -312,13 +308,13 @@ def _counted(batch: Batch, run: Sequence[int], tally: Tally) -> Asked:
     """The answers, with the tally filled in."""
     marks = batch.by_row()
     problems = tuple(
-        Problem(row, batch.troubles[value].reason, batch.troubles[value].failed)
+        replace(batch.problems[value], row=row)
         for row, value in enumerate(batch.value_of.tolist())
-        if value in batch.troubles
+        if value in batch.problems
     )
     answered = int(np.count_nonzero(batch.value_of >= 0)) - len(problems)
     tally.runs = len(run)
-    tally.hits = answered - sum(value not in batch.troubles for value in run)
+    tally.hits = answered - sum(value not in batch.problems for value in run)
     tally.failed = sum(problem.failed for problem in problems)
     tally.unreadable = len(problems) - tally.failed
     tally.yes = np.count_nonzero(marks == YES, axis=0)

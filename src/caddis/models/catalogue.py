@@ -36,11 +36,13 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class PassedOver:
-    """A model that could answer a concept, but is dearer than the one that does."""
+    """A model that could answer a concept, but is dearer than the one that does.
+
+    used: the cheaper one.
+    """
 
     concept: Concept
     used: Reading
-    """The cheaper one."""
     instead_of: Reading
 
 

@@ -26,10 +26,12 @@ _WORDS: dict[int, Word] = {YES: "yes", NO: "no", UNKNOWN: "unknown"}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered about a concept."""
+    """What a model answered about a concept.
+
+    concept: its name alone, as in `dog`.
+    """
 
     concept: str
-    """Its name alone, as in `dog`."""
     answer: Word
 
 
@@ -61,7 +63,7 @@ class ModelExplained:
 
     name: str
     milliseconds: float
-    """A run; as declared, if it never ran."""
+    """What a run took on average; the declared cost if it never ran."""
     runs: int
     avoided: int
     hits: int
