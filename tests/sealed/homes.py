@@ -105,7 +105,7 @@ def changed(events: pa.RecordBatch, row: int, part: str, value: object) -> pa.Re
 
 
 def clause_table(read: list[tuple[Clause, ...]]) -> ClauseTable:
-    """As a broker's graph makes it: each predicate once."""
+    """A table as a broker's graph makes it: each predicate occurs once."""
     numbers: dict[object, int] = {}
     owner, starts, members = [], [0], []
     for whose, clauses in enumerate(read):

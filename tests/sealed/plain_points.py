@@ -14,7 +14,7 @@ from caddis.sealed.keys.secrets import MatchingKey, Randomness
 from caddis.sealed.values.coordinates import CELLS, Coordinates
 
 Value = tuple[int, float] | None
-"""Of a column: its cell and its order, or null."""
+"""A column's cell and its order, or null."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def coordinates_of(design: StreamDesign) -> Coordinates:
 
 @cache
 def ordered_places(design: StreamDesign) -> tuple[bool, ...]:
-    """By column: whether it is ordered."""
+    """Whether each column is ordered."""
     return tuple(one.ordered for one in design.columns)
 
 

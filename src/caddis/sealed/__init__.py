@@ -37,9 +37,10 @@ subscriber opens what reached it and decides for itself:
     >>> received.events["homes"].events.column("city").to_pylist()
     ['Galway', 'Cork']
 
-What a broker learns, and what it can find out if it knows some plain events, is told in
-docs/sealed.md. Names are imported when they are first used: who only handles keys does not
-wait for compiled kernels.
+docs/sealed.md says what a broker learns, and what it can find out if it knows some plain events.
+The rooms build on each other: `design` and `keys`, then `prefilter`, `values`, `clauses` and
+`events`, and last `matcher`. Names are imported when they are first used, so those who only handle
+keys do not wait for compiled kernels.
 """
 
 import lazy_loader

@@ -185,7 +185,7 @@ def test_a_subscription_that_calls_a_model_has_no_clauses():
 
 
 def passing(batch: pa.RecordBatch, clauses: SealableClauses, design: StreamDesign) -> np.ndarray:
-    """By subscription and row: whether some sealed clause lets the row pass."""
+    """Whether some sealed clause of each subscription lets each row pass."""
     values = [values_of(batch, one.column) for one in design.columns]
     keys: list[list[set[Key]]] = []
     for one, array in zip(design.columns, values, strict=True):

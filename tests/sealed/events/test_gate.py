@@ -286,7 +286,7 @@ def test_a_gate_takes_no_older_directory_nor_another_authority_s(homes):
 
 
 def test_a_gate_takes_no_other_directory_of_the_same_version(homes):
-    """As there is if the authority's file was put back to an older copy."""
+    """That happens if the authority's file was replaced by an older copy."""
     gate = Gate(homes.authority.rotate("homes").directory())
     other = homes.authority.grant("quin", "homes", "publisher").directory()
     assert other.version == gate.publishers.version

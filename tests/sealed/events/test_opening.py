@@ -1,4 +1,4 @@
-"""Readers open what is genuine and theirs, and are told of all the rest, row by row."""
+"""Readers open what is genuine and theirs; all the rest is reported, row by row."""
 
 from __future__ import annotations
 

@@ -254,12 +254,12 @@ def test_nothing_that_is_shown_has_a_secret_in_it(tmp_path):
         theirs.publisher_keys("homes"),
         *made.identities.values(),
     ]
-    told = "".join(f"{one!r}{one}" for one in things)
-    told += json.dumps(made.authority.issue("ann").as_json())
-    told += json.dumps(made.authority.directory().as_json())
+    printed = "".join(f"{one!r}{one}" for one in things)
+    printed += json.dumps(made.authority.issue("ann").as_json())
+    printed += json.dumps(made.authority.directory().as_json())
     secrets = secrets_of(made)
     assert len(secrets) > 10
-    assert not [secret for secret in secrets for form in forms(secret) if form in told]
+    assert not [secret for secret in secrets for form in forms(secret) if form in printed]
 
 
 def test_no_error_about_a_damaged_file_shows_a_secret(tmp_path):
@@ -270,13 +270,13 @@ def test_no_error_about_a_damaged_file_shows_a_secret(tmp_path):
     text = path.read_text()
     damages = [text[:cut] for cut in range(0, len(text) - 2, 97)]
     damages += [text.replace("=", "!"), text.replace('"', "'"), text.replace("A", "AA")]
-    told = []
+    messages = []
     for damaged in damages:
         path.write_text(damaged)
         with pytest.raises(CaddisError) as refused:
             read_authority(path)
-        told.append(f"{refused.value!r} {refused.value.__cause__!r}")
-    shown = " ".join(told)
+        messages.append(f"{refused.value!r} {refused.value.__cause__!r}")
+    shown = " ".join(messages)
     assert not [one for one in secrets_of(made) for form in forms(one) if form in shown]
 
 

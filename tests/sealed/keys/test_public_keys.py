@@ -18,7 +18,7 @@ from caddis.sealed.keys.secrets import (
 from tests.sealed.parties import Chance
 
 D = -121665 * pow(121666, -1, PRIME) % PRIME
-"""Of the curve -x² + y² = 1 + D x² y²."""
+"""The constant of the curve -x² + y² = 1 + D x² y²."""
 
 Point = tuple[int, int]
 

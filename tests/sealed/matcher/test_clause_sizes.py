@@ -1,4 +1,4 @@
-"""Clauses of made-up sizes: who sent them is told, and nobody else pays for them."""
+"""Clauses of made-up sizes are reported to who sent them, and nobody else pays for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters come back from the wire as they were; what no sender would send is told row by row."""
+"""Filters come back from the wire as they were; what no sender would send is reported by row."""
 
 from __future__ import annotations
 

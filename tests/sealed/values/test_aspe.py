@@ -70,7 +70,7 @@ def decided(
     publisher: Randomness,
     subscriber: Randomness,
 ) -> Bools:
-    """By event and query, through sealing both."""
+    """What each event and query give when both are sealed."""
     transform, coordinates = transform_of(design), coordinates_of(design)
     plain = np.array([query.vector(coordinates, subscriber) for query in queries])
     points = transform.points(plain_points(design, events), publisher)
@@ -90,7 +90,7 @@ def query_of(random: Random, ordered: tuple[bool, ...], event: list[Value]) -> Q
 
 
 def own_queries(random: Random, design: StreamDesign, events: list[list[Value]]) -> Floats:
-    """By event: a plain query that it just fulfils."""
+    """A plain query for each event, which the event just fulfils."""
     coordinates, ordered = coordinates_of(design), ordered_places(design)
     queries = [query_of(random, ordered, event) for event in events]
     return np.array([query.vector(coordinates, random.randbytes) for query in queries])

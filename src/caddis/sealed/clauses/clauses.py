@@ -60,7 +60,7 @@ class Lists(NamedTuple):
 
     @classmethod
     def of(cls, lists: list[tuple[int, ...]]) -> Lists:
-        """Pack lists."""
+        """The same lists, packed."""
         starts = offsets_of([len(one) for one in lists])
         members = (member for one in lists for member in one)
         return cls(starts, np.fromiter(members, np.int32, int(starts[-1])))
@@ -158,9 +158,8 @@ class _Reader:
         return _Asked(columns=present)
 
     def _place(self, column: Column) -> int:
-        """The column's place in the design, or -1. Hashing very many columns is slow, so that
-        those seen before are found by identity.
-        """
+        """The column's place in the design, or -1 if it is not sealed."""
+        # Hashing very many columns is slow, so those seen before are found by identity.
         found = self.by_identity.get(id(column))
         if found is None:
             found = self.by_identity[id(column)] = self.places.get(column, -1)

@@ -212,7 +212,7 @@ def _owned(lists: Lists, place_of: Int64s) -> tuple[Int64s, Int32s]:
 
 
 def _by_column(asked: Sequence[Element | Bound]) -> Iterator[tuple[int, list[int]]]:
-    """The numbers of those that are about each column."""
+    """Each column with the numbers of the elements or bounds that ask about it."""
     columns: dict[int, list[int]] = {}
     for number, one in enumerate(asked):
         columns.setdefault(one.column, []).append(number)

@@ -126,7 +126,7 @@ class _Unreadable(Exception):
 
 
 def sealed_rows(batch: pa.RecordBatch) -> Iterator[SealedRow | UnreadableRow]:
-    """Row by row, in order."""
+    """Read a batch of sealed events row by row."""
     columns = _columns(batch)
     for values in zip(*columns.values(), strict=True):
         row = dict(zip(columns, values, strict=True))

@@ -100,7 +100,12 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """All packages of a party; version: that of the directory when it was issued."""
+    """All packages of a party, signed by the authority.
+
+    recipient: the party's name.
+    version: that of the directory when the bundle was issued.
+    authority: its public key.
+    """
 
     recipient: str
     version: int

@@ -225,8 +225,4 @@ def _concatenated(pairs: Sequence[Int32s]) -> Int32s:
 def _sieve(filters: Words, sifting: Sifting, sample: Words | None) -> Prefilter | PaperLists | None:
     if sifting is None or not len(filters):
         return None
-    kinds: dict[str, type[Prefilter] | type[PaperLists]] = {
-        "rarest-bit": Prefilter,
-        "paper": PaperLists,
-    }
-    return kinds[sifting].build(filters, sample)
+    return PaperLists.build(filters) if sifting == "paper" else Prefilter.build(filters, sample)

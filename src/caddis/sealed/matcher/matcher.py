@@ -186,7 +186,7 @@ class SealedMatcher:
 
     @property
     def tests_columns(self) -> bool:
-        """Events are always looked at."""
+        """True: sealed events are always looked at."""
         return True
 
     @property

@@ -126,8 +126,8 @@ class PaperLists:
         self.starts, self.lists = read_only(starts), read_only(lists)
 
     @classmethod
-    def build(cls, filters: Words, sample: Words | None = None) -> PaperLists:  # noqa: ARG003
-        """Build the lists of clauses; sample: is not used, as the paper's lists need none."""
+    def build(cls, filters: Words) -> PaperLists:
+        """Build the lists of clauses; filters: one row a clause."""
         filters = of_one_size(filters, filters.shape[1])
         starts = offsets_of(list_lengths(filters))
         default = np.flatnonzero(~filters.any(axis=1)).astype(np.int32)
