@@ -20,7 +20,7 @@ class Twin:
         self.after: int | None = None
         self.held: set[int] = set()
         self.settled: list[int] = []
-        self.reported: list[int | Lost] = []
+        self.given: list[int | Lost] = []
         self.known = 0
 
     @property
@@ -53,15 +53,11 @@ class Twin:
         self.held.discard(number)
         self.settled.append(number)
         if came:
-            self.reported.append(number)
-        elif (
-            self.reported
-            and isinstance(self.reported[-1], Lost)
-            and self.reported[-1].last == number - 1
-        ):
-            self.reported[-1] = self.reported[-1]._replace(last=number)
+            self.given.append(number)
+        elif self.given and isinstance(self.given[-1], Lost) and self.given[-1].last == number - 1:
+            self.given[-1] = self.given[-1]._replace(last=number)
         else:
-            self.reported.append(Lost("ann", "tea", number, number))
+            self.given.append(Lost("ann", "tea", number, number))
 
     def missing(self, upto: int) -> set[int]:
         return set() if self.after is None else set(range(self.mark + 1, upto + 1)) - self.held
@@ -99,7 +95,7 @@ def test_a_window_does_what_its_twin_does(steps):
         elif what == "start" and window.mark is None:
             outcome += window.start(number)
         twin.step(what, number)
-        assert joined(outcome) == twin.reported
+        assert joined(outcome) == twin.given
         assert numbers_in(window.gaps(window.highest)) == sorted(twin.missing(twin.known))
         assert window.complete == (twin.after is not None and twin.mark >= twin.known)
         assert len(window._held) <= CAPACITY
