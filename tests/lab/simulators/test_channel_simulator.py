@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caddis.errors import TopicError
-from caddis.lab.simulators.channels import ChannelSimulator, ChannelWorkload, simulate_channels
+from caddis.lab.simulators.channels import ChannelSimulator, ChannelWorkload, live
 from caddis.topics.channels.map import ChannelMap
 from caddis.topics.channels.messages import Event, Lost, Settings
 from tests.lab.simulators.channel_ledger import Ledger
@@ -22,7 +22,8 @@ def lived(
 ) -> tuple[ChannelSimulator, Ledger]:
     ledger = Ledger()
     rng = np.random.default_rng(seed)
-    world = simulate_channels(workload, ledger, rng, loss=loss, settings=settings)
+    world = ChannelSimulator(rng, ledger.hear, loss=loss)
+    live(world, workload, ledger, rng, settings)
     ledger.check()
     assert ledger.settled()
     return world, ledger

@@ -5,7 +5,6 @@ from caddis.arrays import Int32s
 from caddis.lab.simulators.tree import (
     complete_binary_tree,
     eccentricities,
-    neighbours,
     random_binary_tree,
     random_tree,
 )
@@ -74,22 +73,12 @@ def test_the_mean_over_a_complete_binary_tree_of_1000_is_the_papers():
     assert eccentricities(complete_binary_tree(1000)).mean() == pytest.approx(17, abs=0.05)
 
 
-@pytest.mark.parametrize("seed", seeds(10, 100))
-def test_neighbours_are_the_parent_and_the_children_in_order(seed: int):
-    parents = drawn(seed)
-    offsets, nodes = neighbours(parents)
-    for node in range(len(parents)):
-        near = [other for other, far in enumerate(distances(parents, node)) if far == 1]
-        assert nodes[offsets[node] : offsets[node + 1]].tolist() == near
-
-
 @pytest.mark.parametrize("nodes", [0, 1])
 def test_a_tree_may_be_a_root_or_nothing(nodes: int):
     rng = np.random.default_rng(0)
     trees = complete_binary_tree(nodes), random_tree(nodes, rng), random_binary_tree(nodes, rng)
     for parents in trees:
         assert parents.tolist() == [-1] * nodes
-        assert neighbours(parents).offsets.tolist() == [0] * (nodes + 1)
 
 
 def test_a_million_nodes_are_drawn_and_measured():

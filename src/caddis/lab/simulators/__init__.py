@@ -1,4 +1,13 @@
-"""TODO."""
+"""The product's nodes in virtual time: real code, simulated links, clocks and losses.
+
+    overlay       brokers that decide and forward events (`simulate`)
+    tree          any nodes on a tree that changes (`TreeSimulator`), and shapes of trees
+    clustering    nodes that cluster topics together, on such a tree
+    channels      publishers and receivers of channels, over a network that loses messages
+    vote_rounds   votes on a million nodes, by arrays instead of nodes
+
+A run is determined by its arguments and the seed of its generator.
+"""
 
 from caddis.lab.simulators.channels import ChannelSimulator, ChannelWorkload, live
 from caddis.lab.simulators.clustering import ClusteringSimulation, Spell

@@ -1,13 +1,12 @@
 """Publishers and receivers of channels in virtual time, over a network that delays and loses.
 
-A channel carries an event to each receiver that has joined it: after a delay of its own for every
-copy, so that copies overtake each other, or not at all. Control messages fare no better, and among
-them those that join and leave a channel. Everybody learns of a new map at another moment, or only
-of the next. Moments are in milliseconds. A run is determined by its arguments and its generator.
+A channel carries an event to each receiver that has joined it. Every copy has a delay of its own,
+so that copies overtake each other, and may be lost. The same goes for control messages, among them
+those that join and leave a channel. Each node learns of a new map at another moment, or misses it.
+Moments are in milliseconds. A run is determined by its arguments and its generator.
 
-Random lives of channels: publishers publish, the map changes, interests come and go.
-
-Whatever a publisher does and a subscriber sees is told to a witness, which can then say whether
+`live` fills such a network with a random life: publishers publish, the map changes, interests come
+and go. A witness is told everything that publishers do and subscribers see; it can then say whether
 each event came once, in order, to those who wanted it, and to nobody else.
 """
 
@@ -46,9 +45,10 @@ Loss = Callable[[str, str, object], bool]
 
 @dataclass(slots=True)
 class Traffic:
-    """What was sent, by the kind of message: copies that come, copies that are lost, bytes of both.
+    """What was sent, by the kind of message: copies that arrive, copies that are lost, all bytes.
 
-    on_channels: events as publishers put them on channels; above `published`, it is overlaps' cost.
+    on_channels: how many events publishers put on channels. What exceeds `published` was put on
+        two channels, because the old map and the new one overlap for a while.
     """
 
     sent: Counter[str] = field(default_factory=Counter)
@@ -64,7 +64,7 @@ class ChannelSimulator:
     delay_ms: the shortest and the mean delay of a message; what is above the shortest is drawn
         from an exponential distribution.
     loss: the chance that a message is lost, or what decides it.
-    hear: told whatever a receiver hands to its subscriber, with the receiver's name.
+    hear: is called with a receiver's name and whatever it hands to its subscriber.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class ChannelSimulator:
     def add_publisher(
         self, name: str, first: ChannelMap, settings: Settings | None = None
     ) -> ChannelPublisher:
-        """A publisher that begins now. Publishers and receivers all have different names."""
+        """Add a publisher that begins now. No publisher or receiver may have its name."""
         self._check_new(name)
         node = self.publishers[name] = ChannelPublisher(name, first, settings)
         self.say(name, node.begin())
@@ -96,7 +96,7 @@ class ChannelSimulator:
     def add_receiver(
         self, name: str, first: ChannelMap, settings: Settings | None = None
     ) -> ChannelReceiver:
-        """A receiver that wants nothing yet."""
+        """Add a receiver that wants nothing yet."""
         self._check_new(name)
         node = self.receivers[name] = ChannelReceiver(name, first, settings)
         return node
@@ -106,29 +106,29 @@ class ChannelSimulator:
         heapq.heappush(self._due, (moment_ms, next(self._order), action))
 
     def tell(self, name: str, new: ChannelMap) -> None:
-        """One node learns of a map now."""
+        """Let one node learn of a map now."""
         node = self._node(name)
         self.say(name, node.adopt(new))
 
     def announce(self, new: ChannelMap, within_ms: float, missed: float = 0.0) -> None:
-        """All learn of a map within a time; some miss it."""
+        """Let all nodes learn of a map within a time; each misses it with the chance `missed`."""
         for name in [*self.publishers, *self.receivers]:
             if self._rng.random() >= missed:
                 moment = self.now + self._rng.random() * within_ms
                 self.at(moment, partial(self.tell, name, new))
 
     def publish(self, name: str, topic: str, body: object) -> None:
-        """A publisher publishes an event now."""
+        """Let a publisher publish an event now."""
         self.traffic.published += 1
         self.say(name, self.publishers[name].publish(topic, body))
 
     def say(self, name: str, sent: Sent) -> None:
-        """Carry what a node said."""
+        """Carry the messages that a node's method returned."""
         for link, message in sent:
             self._carry(name, link, message)
 
     def run(self, until_ms: float) -> None:
-        """Let time pass up to a moment; if that is over, none passes."""
+        """Let time pass up to a moment; if the moment is past, nothing happens."""
         while self._due and self._due[0][0] <= until_ms:
             moment, _, action = heapq.heappop(self._due)
             self.now = max(self.now, moment)
@@ -137,7 +137,7 @@ class ChannelSimulator:
 
     def _check_new(self, name: str) -> None:
         if name in self.publishers or name in self.receivers:
-            raise TopicError(f"{name!r} is there already; publishers and receivers share names")
+            raise TopicError(f"there is already a publisher or receiver named {name!r}")
 
     def _node(self, name: str) -> Node:
         return self.publishers[name] if name in self.publishers else self.receivers[name]
@@ -216,13 +216,14 @@ def size_of(message: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ChannelWorkload:
-    """How many there are, and how often what happens.
+    """How many publishers, receivers, topics and channels there are, and how often things happen.
 
-    rate: events a second of each publisher, at random moments.
-    moved: the share of the topics that a new map moves at random.
-    learn_ms: everybody learns of a new map within this time, but the share `missed` does not.
-    change_ms: how often a receiver changes its interests, on average.
-    begin_ms: how long receivers have wanted something when the first event is published.
+    seconds: how long the workload lasts; settle_seconds: how long the network may settle then.
+    rate: the events a second of each publisher, at random moments.
+    map_ms: the time from one map to the next; moved: the share of topics that a new map moves.
+    learn_ms: within this time all nodes learn of a new map, except for the share `missed`.
+    change_ms: the mean time after which a receiver changes its interests.
+    begin_ms: when the first event may be published; receivers have wanted something since 0.
     """
 
     publishers: int = 3
@@ -241,7 +242,7 @@ class ChannelWorkload:
 
 
 class Witness(Protocol):
-    """Who is told what happens."""
+    """Is told everything that happens."""
 
     def publishing(self, publisher: str, topic: str) -> object:
         """A publisher is about to publish; gives the event's body."""
@@ -255,20 +256,6 @@ class Witness(Protocol):
     def hear(self, receiver: str, message: object) -> None: ...
 
 
-def simulate_channels(
-    workload: ChannelWorkload,
-    witness: Witness,
-    rng: np.random.Generator,
-    *,
-    loss: float = 0.0,
-    settings: Settings | None = None,
-) -> ChannelSimulator:
-    """Live through a workload, then let things settle."""
-    world = ChannelSimulator(rng, witness.hear, loss=loss)
-    live(world, workload, witness, rng, settings)
-    return world
-
-
 def live(
     world: ChannelSimulator,
     workload: ChannelWorkload,
@@ -276,7 +263,7 @@ def live(
     rng: np.random.Generator,
     settings: Settings | None = None,
 ) -> None:
-    """The same in a world that is there, and empty."""
+    """Live through a workload in an empty network, then let things settle."""
     life = _Life(workload, witness, world, rng)
     for number in range(workload.publishers):
         world.add_publisher(f"publisher {number}", life.map, settings)
@@ -287,7 +274,7 @@ def live(
 
 
 class _Life:
-    """What happens next, each thing again and again until the workload's time is over."""
+    """Makes things happen again and again, until the workload's time is over."""
 
     def __init__(
         self,

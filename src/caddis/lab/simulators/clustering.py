@@ -1,7 +1,7 @@
-"""Nodes that cluster topics together, in virtual time: what it takes, and where it ends.
+"""Nodes that cluster topics together, in virtual time: how many messages it takes, and the outcome.
 
-The nodes are those of `caddis.topics.clustering`, behind real links on a simulated tree; nothing is
-computed for them. So the messages that are counted are those that a deployment would send, except
+The nodes are those of `caddis.topics.clustering`, behind real links on a simulated tree. Nothing is
+computed for them, so the messages that are counted are those that a deployment would send, except
 for how they are encoded. A run is determined by its arguments and the seed of its generator.
 """
 
@@ -32,10 +32,11 @@ class Spell:
     """What happened from one rest to the next.
 
     at_rest: whether the nodes came to rest before their time was over.
-    waves: how many settled.
-    series: those since rest was last left, with the cost of the map that each voted on.
-    packets, messages, nbytes: sent by all nodes together. A message that is about many votes counts
-        for each of them; many messages travel in one packet.
+    waves: how many waves of votes settled.
+    series: the waves since the nodes last left their rest, with the cost of the map that each
+        voted on.
+    packets, messages, nbytes: what all nodes sent together. A message about several votes counts
+        once for each of them; many messages travel in one packet.
     """
 
     at_rest: bool
@@ -55,10 +56,10 @@ class Spell:
 
 
 class ClusteringSimulation:
-    """A tree of nodes, a subscriber each; node 0 is its root.
+    """A tree of nodes, each of which is a subscriber; node 0 is its root.
 
     interests: what each node wants, in the order of the nodes.
-    parents: the tree, as in `lab.trees`; a random one if there is none.
+    parents: the tree, by each node's parent; without it, the tree is random.
     channels, settings, protocol, start, settle_ms: see `ClusteringNode`.
     delay: how long a packet takes on a link.
 
@@ -146,7 +147,7 @@ class ClusteringSimulation:
         )
 
     def difficulties(self) -> Floats:
-        """By topic: d' of its standing vote, by `topics.difficulty`; small if the race is close."""
+        """The d' of every topic's standing vote; it is small if the race is close."""
         every = np.arange(len(self._rates), dtype=np.int32)
         totals = np.zeros((len(every), 1 + 2 * self._k), np.int64)
         unit = 1 + int(self._rates.sum()) // LARGEST_COUNTED

@@ -1,13 +1,13 @@
 """An overlay in virtual time: real brokers, simulated links, models and clocks.
 
-Everything that happens is a message to a broker at a moment; moments are in milliseconds, and of
-two messages of one moment the one that was sent first comes first. Links deliver in order. A model
-takes as long as it costs, and a broker runs one at a time. A run is determined by its arguments:
-nothing is random but arrivals and losses, which are drawn from the seed.
+Everything that happens is a message to a broker at a moment. Moments are in milliseconds; of two
+messages with the same moment, the one that was sent first comes first. Links deliver in order. A
+model takes as long as it costs, and a broker runs one at a time. A run is determined by its
+arguments: only arrivals and losses are random, and these are drawn from the seed.
 
-A link keeps a message until it has arrived: what is lost is sent again after a while, and what
-reaches a broker that is down waits until it is up. A broker that crashes forgets the events that it
-was deciding; its routing tables are on disk, and those events are delivered to it once more.
+A link keeps a message until it has arrived: a lost message is sent again after a while, and one
+that reaches a broker that is down waits until it is up. A broker that crashes forgets the events
+that it was deciding; its routing tables are on disk, and those events are delivered to it again.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ from caddis.overlay.routing import Routing
 from caddis.overlay.topology import Topology
 
 RESEND_MS = 200.0
-"""After so long a lost message is sent again."""
+"""The time after which a lost message is sent again."""
 
 ALL_LIVES = -1
 _EVENTS = Publisher("events")
 
 Arrival = tuple[float, int, int, int, Link | Inside, Message]
-"""Moment, order of sending, broker, which of its lives it is for, link, message."""
+"""Moment, order of sending, broker, the broker's life that it is for, link and message."""
 
 
 Outlet = Callable[[int, Link | Inside, Any], None]
-"""Where messages of one kind go: from a broker, through a link."""
+"""What sends messages of one kind: from a broker, through a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,10 @@ class Crash:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoutingTables:
-    """Brokers' tables, and what it took to fill them; no simulation changes them."""
+    """The routing tables of all brokers, and the messages that filled them.
+
+    Simulations only read them, so several may share them.
+    """
 
     routings: tuple[Routing, ...]
     messages: Mapping[type, int]
@@ -93,15 +96,15 @@ def simulate(
     seed: int = 0,
     tables: RoutingTables | None = None,
 ) -> OverlayReport:
-    """What becomes of a workload's events.
+    """Publish a workload's events on an overlay, and report what becomes of them.
 
-    policy: how brokers divide the work: a name, or one with knobs of its own.
-    covering: whether covered clauses are kept from neighbours; None: as the policy likes it.
-    interval_ms: the mean time between events, which then arrive at random and queue; None: each is
-        published when the one before it has been decided everywhere.
-    link_delays: whether links take the topology's time, or none.
+    policy: how brokers divide the work: a policy or its name; None stands for the default.
+    covering: whether covered clauses are kept from neighbours; None leaves it to the policy.
+    interval_ms: the mean time between events, which then arrive at random and queue. With None,
+        an event is published when the one before it has been decided everywhere.
+    link_delays: whether links take the topology's time; otherwise they take none.
     loss: the chance that a message between brokers is lost on its way.
-    tables: what `subscribe_all` gave for the same topology, workload and covering.
+    tables: the result of `subscribe_all` for the same topology, workload and covering.
     """
     forwarding = policy if isinstance(policy, Forwarding) else FORWARDINGS.named(policy)
     covers = forwarding.covers if covering is None else covering
@@ -127,7 +130,7 @@ def simulate(
 def subscribe_all(
     topology: Topology, workload: Workload, *, covering: bool = True
 ) -> RoutingTables:
-    """Link the brokers, advertise and subscribe, until all is quiet: before time begins."""
+    """Link the brokers, advertise and subscribe until all is quiet, before time begins."""
     routings = [Routing(name, workload.read, covering) for name in topology.brokers]
     log = Log()
     places = {name: place for place, name in enumerate(topology.brokers)}
@@ -137,8 +140,8 @@ def subscribe_all(
     for home in dict.fromkeys(workload.publishers):
         waiting.append((places[home], _EVENTS, Advertise(_EVENTS.name, EVERYTHING)))
     for one in workload.subscriptions:
-        wish = Subscribe(one.subscription_id, one.where)
-        waiting.append((places[one.broker], Subscriber(one.subscription_id), wish))
+        asked = Subscribe(one.subscription_id, one.where)
+        waiting.append((places[one.broker], Subscriber(one.subscription_id), asked))
     while waiting:
         place, link, message = waiting.popleft()
         for target, sent in routings[place].handle(link, message):
@@ -148,7 +151,7 @@ def subscribe_all(
 
 
 class _World:
-    """What is on its way, and what time it is."""
+    """The messages on their way, and the time."""
 
     def __init__(
         self,
@@ -174,7 +177,7 @@ class _World:
             way = self._places[parent], self._places[child]
             self._ways[way] = self._ways[way[::-1]] = delay if link_delays else 0.0
         self._last = dict.fromkeys(self._ways, 0.0)
-        """By way: when the last message arrives."""
+        """By way: the moment at which the last message arrives, so that links keep their order."""
         self._heap: list[Arrival] = []
         self._outlets: dict[type, Outlet] = {
             Publish: self._travel,
@@ -186,17 +189,17 @@ class _World:
         self._sent = 0
         self._lives = [0] * len(brokers)
         self._up = [0.0] * len(brokers)
-        """By broker: when it is up again."""
+        """By broker: the moment from which it is up."""
         self._crashes: list[tuple[float, int, float]] = []
         self._held: list[dict[int, tuple[Link | Inside, Publish]]] = [{} for _ in brokers]
-        """By broker: the events that it may have to be given again."""
+        """By broker: the events that it must be given again if it crashes."""
 
     def expect(self, crash: Crash) -> None:
-        """A broker will be down."""
+        """Let a broker go down when its moment comes."""
         heapq.heappush(self._crashes, (crash.at_ms, self._places[crash.broker], crash.for_ms))
 
     def one_by_one(self) -> Floats:
-        """Publish each event when the one before is decided everywhere; when that was."""
+        """Publish each event when the one before is decided everywhere; gives those moments."""
         moments = np.zeros(len(self._workload.truth))
         for event in range(len(moments)):
             moments[event] = self.now
@@ -205,7 +208,7 @@ class _World:
         return moments
 
     def at_their_times(self, moments: Floats) -> Floats:
-        """Publish events at given moments."""
+        """Publish events at given moments, which it gives back."""
         for event, moment in enumerate(moments.tolist()):
             self._publish(event, moment)
         self._run()
@@ -229,6 +232,7 @@ class _World:
                 continue
             moment, _, place, life, link, message = heapq.heappop(heap)
             if life not in (ALL_LIVES, self._lives[place]):
+                # An answer or an alarm for a broker that has crashed since: nobody knows of it.
                 continue
             if moment < self._up[place]:
                 self._arrive(self._up[place], place, link, message)
@@ -269,7 +273,10 @@ class _World:
         self._arrive(moment, to, self._links[place], message)
 
     def _crash_next(self) -> None:
-        """Let the next crash happen, unless all that is left is an alarm that nobody waits for."""
+        """Let the next crash happen, but first drop an alarm that nobody waits for.
+
+        Such an alarm changes nothing, and a crash after the last event would prolong the run.
+        """
         _, _, place, _, _, message = self._heap[0]
         if isinstance(message, Wake) and message.event_id not in self._brokers[place].deciding:
             heapq.heappop(self._heap)
@@ -277,7 +284,7 @@ class _World:
             self._crash(*heapq.heappop(self._crashes))
 
     def _crash(self, moment: float, place: int, for_ms: float) -> None:
-        """Take a broker down; it will be given again what it was deciding."""
+        """Take a broker down; it will be given again the events that it was deciding."""
         self._lives[place] += 1
         self._up[place] = max(self._up[place], moment + for_ms)
         forgotten = self._brokers[place].forget()
@@ -295,7 +302,7 @@ def _result(
     link_delays: bool,
     end: float,
 ) -> OverlayReport:
-    """The log, with what lies between publishers and brokers taken into account."""
+    """The report of a log, with the times of the links between publishers and brokers."""
     event = np.array([one[0] for one in log.at], np.int32)
     broker = np.array([one[1] for one in log.at], np.int32)
     latency = np.array([one[2] for one in log.at], np.float64) - published[event]
@@ -330,7 +337,7 @@ def _result(
 
 
 def _along(tree: Topology, values: Floats) -> Floats:
-    """By row and broker: the sum of values on the path from the root to it."""
+    """The sum of each row's values on the path from the root to each broker."""
     sums = values.copy()
     for place in np.argsort(tree.depths, kind="stable").tolist():
         if tree.parents[place] >= 0:

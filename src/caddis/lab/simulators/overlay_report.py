@@ -1,4 +1,4 @@
-"""What a simulated overlay did: who was notified when, what ran where, what passed the links."""
+"""What a simulated overlay did: who was notified when, which models ran where, what was sent."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ MEANS: tuple[Mean, ...] = get_args(Mean)
 
 @dataclass(slots=True)
 class Log:
-    """Written while a simulation runs."""
+    """What happens while a simulation runs, as it happens."""
 
     ran: list[tuple[int, int, float]] = field(default_factory=list)
     """Event, broker and cost of each model that ran."""
     notified: dict[tuple[int, str], float] = field(default_factory=dict)
-    """By event and subscription: when."""
+    """By event and subscription: the moment of the notification."""
     at: list[tuple[int, int, float]] = field(default_factory=list)
     """Event, broker and moment of each notification."""
     messages: Counter[type] = field(default_factory=Counter)
     nbytes: Counter[type] = field(default_factory=Counter)
     repeated: int = 0
-    """Notifications that had been made before, by a broker that forgot it."""
+    """Notifications that were made a second time, by a broker that had crashed and forgot."""
     resent: int = 0
     """Messages that were lost on a link."""
 
     def notify(self, event: int, subscription_id: str, broker: int, now: float) -> None:
-        """Somebody was told of an event."""
+        """Note that somebody was notified of an event."""
         if (event, subscription_id) in self.notified:
             self.repeated += 1
             return
@@ -49,13 +49,13 @@ class Log:
         self.at.append((event, broker, now))
 
     def count(self, message: object, times: int = 1) -> None:
-        """A message passed a link."""
+        """Note that a message passed a link."""
         kind = type(message)
         self.messages[kind] += times
         self.nbytes[kind] += times * size_of(message)
 
     def sums(self, events: int, brokers: int) -> tuple[Int64s, Floats]:
-        """By event and broker: how many models ran, and for how long in all."""
+        """The number and the total time of models that ran, by event and broker."""
         runs, work = np.zeros((events, brokers), np.int64), np.zeros((events, brokers))
         if self.ran:
             event, broker, cost = zip(*self.ran, strict=True)
@@ -65,7 +65,7 @@ class Log:
 
 
 def size_of(message: object) -> int:
-    """Bytes of a message on a link: a header, two bits a mark, two bytes a number."""
+    """The bytes of a message on a link: a header, two bits for a mark, two bytes for a number."""
     if isinstance(message, Publish):
         return 16 + message.event.nbytes + -(-len(message.known) // 4) + 2 * len(message.charge)
     if isinstance(message, Learnt):
@@ -75,25 +75,25 @@ def size_of(message: object) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OverlayReport:
-    """What came of a workload under a policy."""
+    """What became of a workload under a policy."""
 
     policy: str
     notified: frozenset[tuple[int, str]]
-    """Event and subscription."""
+    """Pairs of event and subscription."""
     event: Int32s
     broker: Int32s
     delay_ms: Floats
-    """By notification: its event, the broker that made it, and how long after the publication,
-    less what the links between take."""
+    """By notification: its event, the broker that made it, and the time since the publication,
+    without the time of the links between."""
     latency_ms: Floats
-    """The same with what the links take."""
+    """By notification: the time since the publication, with the time of the links."""
     runs: Int64s
     work_ms: Floats
     """By event and broker: how many models ran, and for how long in all."""
     path_work_ms: Floats
-    """By event and broker: what ran on the way to it, itself included."""
+    """By event and broker: the time of all models on the path from the publisher to the broker."""
     subscribers: Int64s
-    """By broker: how many subscriptions are at it."""
+    """By broker: its subscriptions."""
     messages: dict[str, int]
     nbytes: dict[str, int]
     """By kind of message."""
@@ -103,7 +103,7 @@ class OverlayReport:
     resent: int
 
     def mean_delay_ms(self, mean: Mean = "notifications") -> float:
-        """The mean processing delay; not a number if nobody was notified."""
+        """The mean processing delay; NaN if nobody was notified."""
         if mean == "paths":
             return float((self.path_work_ms @ self.subscribers).mean() / self.subscribers.sum())
         if not len(self.event):
@@ -117,16 +117,16 @@ class OverlayReport:
 
     @property
     def cost_ms(self) -> float:
-        """The models' time in all brokers, for an event on average: the redundancy overhead."""
+        """The time of models in all brokers, per event: the paper's redundancy overhead."""
         return float(self.work_ms.sum(axis=1).mean())
 
     @property
     def runs_per_event(self) -> float:
-        """Models that ran, for an event on average."""
+        """How many models ran per event."""
         return float(self.runs.sum(axis=1).mean())
 
     @property
     def utilisation(self) -> Floats:
-        """By broker: the share of the time in which it ran models."""
+        """The share of the time in which each broker ran models."""
         share: Floats = self.work_ms.sum(axis=0) / max(self.span_ms, 1e-9)
         return share

@@ -1,22 +1,20 @@
-"""Loops over trees of many nodes, which are their parents: a parent stands before its children.
-
-Trees of any size: by node its parent, with the root first and parents before their children.
-
-parents [-1, 0, 0, 1]      the root 0 has the children 1 and 2, node 1 has the child 3
-
-A tree of nodes in virtual time: real nodes behind real links, simulated delays and changes.
+"""Nodes on a tree in virtual time: real nodes behind real links, simulated delays and changes.
 
 Nodes are numbered, and a node's link is named by the number of the neighbour that it leads to. A
-packet takes a random time; those of one epoch of a link keep their order, and nothing else does:
-the two ends of a link are told that it came up or went down at different moments, and packets of
-an old epoch may arrive after those of a new one. Node 0 is the root of its part of the tree, and of
-two parts without it the first that `join` names stays above; where that turns a link's direction,
-the link gets a new epoch. A run is determined by its arguments and the seed of its generator.
+packet takes a random time. Packets of one epoch of a link keep their order, and nothing else does:
+the two ends of a link learn at different moments that it came up or went down, and packets of an
+old epoch may arrive after those of a new one. Node 0 is the root of its part of the tree; of two
+parts without it, the first that `join` names stays above. Where that turns a link's direction, the
+link gets a new epoch. A run is determined by its arguments and the seed of its generator.
 
-All packets that reach a node at one moment are taken in before it answers (`Links.handle_all`). So
+A node takes in all packets that reach it at one moment before it answers (`Links.handle_all`). So
 with `delay=a_round` a run is synchronous: in each round, every node takes in all that was sent to
 it in the round before, then answers once; `now` is the number of the round. Give it the tree as
 `parents`, which all nodes know at moment 0, and inputs by `say` before the first `run`.
+
+A tree is an array of parents, with the root first and every parent before its children:
+
+    parents [-1, 0, 0, 1]      the root 0 has the children 1 and 2, node 1 has the child 3
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ import heapq
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -36,14 +34,15 @@ from caddis.topics import CLOCK, Link, Links, Node, Packet, Sent
 
 @njit(cache=True)
 def grow_binary(draws: Floats) -> Int32s:
-    """Parents: each node the child of a random one of those that have fewer than two children.
+    """A tree whose every node is the child of a random one that has fewer than two children.
 
-    draws: by node after the root, from [0, 1): which of them.
+    draws: for each node after the root, a number from [0, 1) that chooses its parent.
     """
     nodes = len(draws) + 1
     parents = np.empty(nodes, np.int32)
     parents[0] = -1
     children = np.zeros(nodes, np.int8)
+    # free[:count] are the nodes with fewer than two children; a full one is overwritten by the new.
     free = np.empty(nodes, np.int32)
     free[0] = 0
     count = 1
@@ -62,7 +61,11 @@ def grow_binary(draws: Floats) -> Int32s:
 
 @njit(cache=True)
 def farthest(parents: Int32s) -> Int32s:
-    """By node: how many links away the node is that is farthest from it."""
+    """The distance from each node to the node that is farthest from it.
+
+    Going up, every node notes its two greatest heights below; going down, the longest way that
+    leads over its parent. Two are needed, since the greatest may lead back to the node itself.
+    """
     nodes = len(parents)
     below = np.zeros((nodes, 2), np.int32)
     for node in range(nodes - 1, 0, -1):
@@ -83,18 +86,8 @@ def farthest(parents: Int32s) -> Int32s:
     return far
 
 
-class Neighbours(NamedTuple):
-    """The neighbours of `node` are `nodes[offsets[node] : offsets[node + 1]]`, in ascending order.
-
-    So a node's parent is the first of them.
-    """
-
-    offsets: Int64s
-    nodes: Int32s
-
-
 def complete_binary_tree(nodes: int) -> Int32s:
-    """Every level full, the last from the left.
+    """The binary tree whose levels are full; the last one is filled from the left.
 
     >>> complete_binary_tree(6).tolist()
     [-1, 0, 0, 1, 1, 2]
@@ -105,33 +98,19 @@ def complete_binary_tree(nodes: int) -> Int32s:
 
 
 def random_binary_tree(nodes: int, rng: np.random.Generator) -> Int32s:
-    """Each new node is the child of a random one of those that have fewer than two children."""
+    """A tree whose every node is the child of a random one that has fewer than two children."""
     return grow_binary(rng.random(max(nodes - 1, 0)))[:nodes]
 
 
 def random_tree(nodes: int, rng: np.random.Generator) -> Int32s:
-    """Each new node is the child of a random one."""
+    """A tree whose every node is the child of a random one."""
     parents = np.full(nodes, -1, np.int32)
     parents[1:] = rng.integers(np.arange(1, max(nodes, 1)))
     return parents
 
 
-def neighbours(parents: Int32s) -> Neighbours:
-    """Who is linked to whom.
-
-    >>> neighbours(complete_binary_tree(4)).nodes.tolist()
-    [1, 2, 0, 3, 0, 1]
-    """
-    children = np.arange(1, len(parents), dtype=np.int32)
-    here = np.concatenate([children, parents[1:]])
-    there = np.concatenate([parents[1:], children])
-    degrees = np.bincount(here, minlength=len(parents))
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(degrees)])
-    return Neighbours(offsets, there[np.argsort(here, kind="stable")])
-
-
 def eccentricities(parents: Int32s) -> Int32s:
-    """By node: how many links away the node is that is farthest from it.
+    """The distance from each node to the node that is farthest from it.
 
     Their least is the tree's radius, their greatest its diameter; the mean over a complete binary
     tree of 1,000 is what the paper on local building blocks calls an average radius of about 17.
@@ -143,21 +122,21 @@ def eccentricities(parents: Int32s) -> Int32s:
 
 
 Delay = Callable[[np.random.Generator], float]
-"""How long a packet, or news of a change, is on its way."""
+"""How long a packet takes, or the news of a change."""
 
 
 def a_while(rng: np.random.Generator) -> float:
-    """Anything from 0 to 100 ms."""
+    """A random time from 0 to 100 ms."""
     return 100 * rng.random()
 
 
 def a_round(rng: np.random.Generator) -> float:  # noqa: ARG001
-    """Always 1."""
+    """The time of one round: 1."""
     return 1.0
 
 
 class TreeSimulator:
-    """Nodes, the tree that joins them, and what is on its way between them.
+    """Nodes, the tree that joins them, and the packets on their way between them.
 
     >>> from caddis.topics import Voter
     >>> voters = [Voter(choices=2) for _ in range(3)]
@@ -185,7 +164,7 @@ class TreeSimulator:
         self._epochs: dict[tuple[int, int], int] = {}
         """By link, from the lesser number to the greater: its last epoch."""
         self._ordered: dict[tuple[object, ...], float] = {}
-        """By whatever keeps its order: when the last of it arrives."""
+        """By whatever keeps its order, when the last of it arrives."""
         self._to_do: list[tuple[float, int, Callable[[], None]]] = []
         self._arriving: list[tuple[float, int, int, Link, Any]] = []
         self._count = 0
@@ -196,27 +175,27 @@ class TreeSimulator:
 
     @property
     def parents(self) -> Int32s:
-        """By node: its parent in the tree as it stands, whoever knows it yet; of a root, -1."""
+        """The tree as it stands, whether or not its nodes know it yet."""
         return np.array(self._above, np.int32)
 
     @property
     def packets(self) -> Int64s:
-        """By node: how many packets it sent."""
+        """How many packets each node sent."""
         return np.array(self._packets, np.int64)
 
     @property
     def messages(self) -> Int64s:
-        """By node: how many messages it sent; one that is about many votes counts for each."""
+        """How many messages each node sent; one about several votes counts for each of them."""
         return np.array(self._messages, np.int64)
 
     @property
     def nbytes(self) -> Int64s:
-        """By node: how large its messages were, as far as they say."""
+        """The bytes of each node's messages, as far as messages tell their size."""
         return np.array(self._nbytes, np.int64)
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing is on its way and nothing will happen by itself."""
+        """Whether nothing is on its way and nothing is planned."""
         return not self._arriving and not self._to_do
 
     def root(self, node: int) -> int:
@@ -226,9 +205,9 @@ class TreeSimulator:
         return node
 
     def join(self, above: int, below: int) -> None:
-        """Link two parts of the tree; the part of node 0 is above whatever the order."""
+        """Link two parts of the tree; the part of node 0 is above, whatever the order."""
         if self.root(above) == self.root(below):
-            raise ValueError(f"{above} and {below} are in one part of the tree already")
+            raise ValueError(f"{above} and {below} are already in one part of the tree")
         if self.root(below) == 0:
             above, below = below, above
         turned = [below]
@@ -239,7 +218,7 @@ class TreeSimulator:
             self._link(parent, child, self._delay)
 
     def leave(self, one: int, other: int) -> None:
-        """Cut a link: the part below has a root of its own."""
+        """Cut a link; the part below gets a root of its own."""
         if self._above[one] == other:
             one, other = other, one
         if self._above[other] != one:
@@ -253,12 +232,12 @@ class TreeSimulator:
         self._send(node, self.links[node].send(sent))
 
     def at(self, moment_ms: float, action: Callable[[], None]) -> None:
-        """Let something happen."""
+        """Do something at a moment, or now if that is past."""
         self._count += 1
         heapq.heappush(self._to_do, (max(moment_ms, self.now), self._count, action))
 
     def run(self, until_ms: float | None = None) -> None:
-        """Let time pass: until all is quiet, or until a moment, with all that happens at it."""
+        """Let time pass until all is quiet, or up to and including a moment."""
         while not self.quiet:
             moment = min(one[0][0] for one in (self._to_do, self._arriving) if one)
             if until_ms is not None and moment > until_ms:
@@ -269,7 +248,7 @@ class TreeSimulator:
             self.now = max(self.now, until_ms)
 
     def _pass_moment(self) -> None:
-        """What happens now: first changes, then what reaches nodes, each node all at once."""
+        """Do all that happens now: first the changes, then each node's packets, all at once."""
         while self._to_do and self._to_do[0][0] == self.now:
             heapq.heappop(self._to_do)[2]()
         arrived: dict[int, list[tuple[Link, Any]]] = {}
@@ -280,7 +259,7 @@ class TreeSimulator:
             self._send(node, self.links[node].handle_all(packets))
 
     def _link(self, above: int, below: int, delay: Delay) -> None:
-        """A link comes up, or comes up anew in another direction."""
+        """Bring a link up, or bring it up anew in the other direction."""
         self._above[below] = above
         ends = min(above, below), max(above, below)
         epoch = self._epochs[ends] = self._epochs.get(ends, -1) + 1
@@ -288,7 +267,7 @@ class TreeSimulator:
         self._tell(below, above, delay, lambda: self.links[below].join(above, epoch, up=True))
 
     def _tell(self, node: int, link: int, delay: Delay, change: Callable[[], Sent]) -> None:
-        """Tell a node of a change of one of its links, in the order of that link's changes."""
+        """Tell a node that one of its links changed, in the order of the link's changes."""
         moment = self._in_order(("told", node, link), delay)
         self.at(moment, lambda: self._send(node, change()))
 

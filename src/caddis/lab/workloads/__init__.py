@@ -1,4 +1,13 @@
-"""TODO."""
+"""Events, subscriptions and interests to measure and to show with, drawn from seeds.
+
+    zipf           the synthetic workload of the benchmarks, packed and as text
+    marketplace    the readable one of the demo: offers, and what people wait for
+    photo_stream   the demo's picture stream, with the models that look at it
+    instances      the ordering problem and the overlay workload of the adaptive-filtering paper
+    interests      who wants which topics, drawn by several models or read from a file
+
+The same seed gives the same bytes.
+"""
 
 from caddis.lab.workloads.instances import (
     EVERYTHING,

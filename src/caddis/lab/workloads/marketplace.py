@@ -1,8 +1,8 @@
 """The demo's data: a marketplace's offers, and what people wait for.
 
 Offers come from some dozens of towns and carry a price, a category, tags, a title, the seller's
-rating and when they were posted. Subscriptions are written as people write them: no two habits
-alike (equality, BETWEEN, IN, LIKE, array_contains, IS NOT NULL, OR, NOT, dates). Towns and
+rating and the moment when they were posted. Subscriptions are written as people write them, each
+in another way (equality, BETWEEN, IN, LIKE, array_contains, IS NOT NULL, OR, NOT, dates). Towns and
 categories are as unevenly popular among offers as among subscriptions. Against 100,000
 subscriptions most offers find from a few to some dozens of people.
 """
@@ -13,6 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from caddis.arrays import offsets_of
 
 MARKETPLACE_SCHEMA = pa.schema(
     [
@@ -163,22 +165,22 @@ def marketplace_events(n: int, seed: int) -> pa.Table:
 def marketplace_subscriptions(n: int, seed: int) -> pa.Table:
     """`n` people's clauses as a table (subscription_id, where); ids like 'mairead-00017'."""
     rng = np.random.default_rng([seed, 4])
-    wishes = _wishes(n, rng)
+    gaps = _gaps(n, rng)
     template = rng.integers(0, len(TEMPLATES), n)
-    texts = [TEMPLATES[t].format(**wish) for t, wish in zip(template, wishes, strict=True)]
+    texts = [TEMPLATES[t].format(**words) for t, words in zip(template, gaps, strict=True)]
     names = rng.integers(0, len(NAMES), n)
     ids = [f"{NAMES[name]}-{i:05d}" for i, name in enumerate(names)]
     return pa.table({"subscription_id": pa.array(ids), "where": pa.array(texts)})
 
 
 def _popular(n: int, count: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Numbers below `count`, the small ones more often."""
+    """Random numbers below `count`; small ones are more frequent."""
     weights = np.arange(2, count + 2, dtype=np.float64) ** -0.8
     return rng.choice(count, n, p=weights / weights.sum())
 
 
 def _prices(category: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Cents; each category has its own usual price, with a long tail."""
+    """Prices in cents; each category has its own usual price, with a long tail."""
     usual = np.array([180, 120, 9, 150, 350, 220, 140, 60, 40, 30])[category % 10]
     cents = usual * 100 * rng.lognormal(0, 0.8, len(category))
     return cents.astype(np.int64).clip(50, 99_999_99)
@@ -192,12 +194,12 @@ def _euros(cents: npt.NDArray[np.int64]) -> pa.Array:
 
 
 def _tags(n: int, rng: np.random.Generator) -> pa.Array:
-    """None to four distinct tags an offer."""
+    """Up to four distinct tags for each offer."""
     count = rng.integers(0, 5, n)
     order = np.argsort(rng.random((n, len(TAGS))), axis=1)
     chosen = order[np.arange(len(TAGS)) < count[:, None]]
-    offsets = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(TAGS).take(pa.array(chosen)))
+    offsets = pa.array(offsets_of(count, np.int32))
+    return pa.ListArray.from_arrays(offsets, pa.array(TAGS).take(pa.array(chosen)))
 
 
 def _titles(category: npt.NDArray[np.int64], rng: np.random.Generator) -> list[str]:
@@ -211,8 +213,8 @@ def _titles(category: npt.NDArray[np.int64], rng: np.random.Generator) -> list[s
     return titles
 
 
-def _wishes(n: int, rng: np.random.Generator) -> Iterator[dict[str, str]]:
-    """What fills the templates' gaps, one dictionary a subscription."""
+def _gaps(n: int, rng: np.random.Generator) -> Iterator[dict[str, str]]:
+    """The words that fill a template's gaps, one dictionary for each subscription."""
     city = _popular(n, len(CITIES), rng)
     category = _popular(n, len(CATEGORIES), rng)
     titles = _titles(category, rng)

@@ -1,9 +1,9 @@
-"""What the benchmark compares Caddis with, as far as it needs no Spark.
+"""What the benchmark of matching compares Caddis with, except for what needs Spark.
 
 `CountingMatcher` is the classic counting algorithm: every predicate of an event's attributes
 adds one to its subscription, and a subscription matches when its count reaches its size.
-`join_table` prepares the subscriptions for the join that a Spark user writes by hand: each under
-its rarest token, with all of its predicates to verify.
+`join_table` prepares the subscriptions for the join that a Spark user would write by hand: each
+stands under its rarest token, with all of its predicates, which the join then verifies.
 """
 
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from caddis.arrays import offsets_of
 from caddis.lab.workloads import (
     ATTRIBUTES,
     CATEGORICAL,
@@ -35,7 +36,7 @@ class Intervals:
 
 
 class CountingMatcher:
-    """Counts satisfied predicates per subscription, one event at a time.
+    """Count satisfied predicates per subscription, one event at a time.
 
     Equalities and IN lists are posting lists by (attribute, value): subscriptions
     postings[starts[t]:starts[t + 1]] for t = attribute * VALUES + value. Ranges and prefixes are
@@ -96,7 +97,7 @@ def join_table(predicates: Predicates, codes: Ints) -> pa.Table:
 
 
 def _tokens(predicates: Predicates, owner: Ints) -> tuple[Ints, Ints]:
-    """Every (attribute, value) that an equality or an IN asks for, and who asks."""
+    """Every (attribute, value) that an equality or an IN list names, and the subscriptions."""
     equal = predicates.operator == Operator.EQUAL
     rows, place = np.nonzero(predicates.members >= 0)
     values = np.concatenate([predicates.low[equal], predicates.members[rows, place]])
@@ -105,7 +106,7 @@ def _tokens(predicates: Predicates, owner: Ints) -> tuple[Ints, Ints]:
 
 
 def _access(predicates: Predicates, codes: Ints) -> tuple[Ints, pa.Array]:
-    """Under which tokens each subscription is found (a row per subscription and token)."""
+    """The tokens under which each subscription is found, one row per subscription and token."""
     present = (codes >= 0).sum(axis=1)
     frequency = np.zeros((len(CATEGORICAL), VALUES), np.int64)
     for attribute in range(len(CATEGORICAL)):
@@ -161,6 +162,6 @@ def _words(predicates: Predicates) -> pa.Array:
     spoken[prefix, 0] = begins[prefix]
     pairs = [a + b for a in SYLLABLES for b in SYLLABLES]
     vocabulary = pa.array([*WORDS, *SYLLABLES, *pairs])
-    offsets = np.concatenate([[0], np.cumsum((spoken >= 0).sum(axis=1))]).astype(np.int32)
+    offsets = offsets_of((spoken >= 0).sum(axis=1), np.int32)
     chosen = vocabulary.take(pa.array(spoken[spoken >= 0]))
     return pa.ListArray.from_arrays(pa.array(offsets), chosen)
