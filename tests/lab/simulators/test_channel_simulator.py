@@ -106,7 +106,7 @@ def test_publishers_and_receivers_have_different_names():
     world.add_receiver("bob", first)
     for add in (world.add_publisher, world.add_receiver):
         for name in ("ann", "bob"):
-            with pytest.raises(TopicError, match=f"'{name}' is there already"):
+            with pytest.raises(TopicError, match=f"already a publisher or receiver named '{name}'"):
                 add(name, first)
 
 

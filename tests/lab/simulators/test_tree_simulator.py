@@ -149,7 +149,7 @@ def test_a_part_that_is_joined_by_its_leaf_is_turned_round():
 
 def test_nodes_of_one_part_cannot_be_joined_nor_strangers_parted():
     _, tree = listening(3, parents=[-1, 0, 0])
-    with pytest.raises(ValueError, match="1 and 2 are in one part"):
+    with pytest.raises(ValueError, match="1 and 2 are already in one part"):
         tree.join(1, 2)
     with pytest.raises(ValueError, match="1 and 2 are not linked"):
         tree.leave(1, 2)

@@ -198,7 +198,7 @@ class RunFolder:
 
 
 def finite(values: dict[str, object]) -> dict[str, object]:
-    """The same with None for NaN, which JSON does not know.
+    """Replace NaN, which JSON does not know, by None.
 
     >>> finite({"mean": float("nan"), "runs": 3})
     {'mean': None, 'runs': 3}

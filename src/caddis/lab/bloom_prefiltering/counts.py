@@ -1,19 +1,17 @@
-"""How many encrypted tests are left: without a prefilter, with the paper's filters, with ours.
+"""The experiments on prefilters that count: tests that are left, and filters that err.
 
 An encrypted test is one of a sealed clause on an event. Without a prefilter all clauses are tested.
 The paper's filters hold equalities only, so that a clause without any is tested on every event;
-ours also say which columns an event must have. Which lists find the candidates does not matter
-here: all find those whose filter is included in the event's.
+ours also say which columns an event must have. It does not matter here which lists find the
+candidates: all find those whose filter is included in the event's.
 
-How often filters err, by their bits and by the bytes that they take on their way.
-
-A value that an event does not have passes if all of its places are set. Of a filter with m bits, k
-hashes and n elements that happens with probability (1 - exp(-kn/m))^k, which is compared with what
-is counted: all 40,000 words of the workload against every event.
+A value that an event does not have passes a filter if all of its places are set. In a filter with m
+bits, k hashes and n elements that happens with probability (1 - exp(-kn/m))^k, which is compared
+with what is counted: all 40,000 words of the workload against every event.
 
 A filter that is best for its bits is half full, and nothing can be gained by compressing it. With
 more bits and fewer hashes it is emptier, compresses, and errs less at the same size on its way
-(Mitzenmacher's compressed Bloom filters): the best such filter is looked for among all numbers of
+(Mitzenmacher's compressed Bloom filters). The best such filter is looked for among all numbers of
 hashes.
 """
 
@@ -43,17 +41,17 @@ from caddis.sealed.prefilter import Prefilter, encode
 
 
 def measure_tests(setup: Setup, place: Place) -> Measured:
-    """Tests an event; x: subscriptions."""
+    """Count the tests an event; x is the number of subscriptions."""
     return _tests(setup, place, subscriptions=int(place.x))
 
 
 def measure_equalities(setup: Setup, place: Place) -> Measured:
-    """Tests an event; x: the share of predicates that are equalities."""
+    """Count the tests an event; x is the share of predicates that are equalities."""
     return _tests(setup, place, equality=place.x)
 
 
 def measure_targets(setup: Setup, place: Place) -> Measured:
-    """Tests an event, and how large filters are; x: the false-positive rate they are made for."""
+    """Count the tests an event; x is the false-positive rate that filters are made for."""
     sizes = {"paper_bits": size_of(False, place.x)[0], "ours_bits": size_of(True, place.x)[0]}
     return _tests(setup, place, rate=place.x) | sizes
 
@@ -66,7 +64,7 @@ def _tests(
     equality: float = EQUALITY,
     rate: float | None = None,
 ) -> Measured:
-    """Tests an event, by who makes them; what is not given is as the conditions have it.
+    """The tests an event, by prefilter; what is not given is as the conditions have it.
 
     matches: subscriptions that match, which no prefilter can discard.
     default: clauses without an equality, which the paper tests on every event.
@@ -96,7 +94,7 @@ def _left(clauses: Elements, events: Elements, size: tuple[int, int]) -> float:
 
 
 WIDTHS = {"moderate": 4, "compressed": 32}
-"""By name: how many times the bits of plain filters compressed ones may have. A broker keeps and
+"""How many times the bits of plain filters compressed ones may have, by name. A broker keeps and
 compares filters of that many bits for each clause."""
 BEST = "best"
 """The setting with as many hashes as err least."""
@@ -105,7 +103,7 @@ MOST_TESTED = 300
 
 
 def measure_bits(setup: Setup, place: Place) -> Measured:
-    """Rates, and bytes on their way; x: bits, setting: how many hashes."""
+    """Count how often filters err, and their bytes; x is their bits, the setting their hashes."""
     elements, bits = _elements(setup, setup.draw(place)), int(place.x)
     hashes = best_hashes(_counts(elements), bits) if place.setting == BEST else int(place.setting)
     return {
@@ -118,7 +116,7 @@ def measure_bits(setup: Setup, place: Place) -> Measured:
 
 
 def measure_wire(setup: Setup, place: Place) -> Measured:
-    """Rates of plain and compressed filters of the same size; x: bytes, without the first one."""
+    """Compare plain and compressed filters of one size; x is its bytes, without the first one."""
     elements, bits = _elements(setup, setup.draw(place)), 8 * int(place.x)
     counts = _counts(elements)
     hashes = best_hashes(counts, bits)
@@ -157,7 +155,7 @@ def best_compressed(elements: Elements, bits: int, widest: int, allowed: float) 
 
 
 def wire_bytes(elements: Elements, bits: int, hashes: int, *, compressed: bool) -> float:
-    """Of a filter, on average."""
+    """The mean size of a filter on its way."""
     blobs = encode(elements.filters(bits, hashes), compressed=compressed)
     return sum(map(len, blobs)) / len(blobs)
 

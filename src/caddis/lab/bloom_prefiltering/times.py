@@ -1,13 +1,11 @@
-"""What prefiltering takes, by the clock: the paper's lists, ours, and all filters in turn.
+"""The experiments on prefilters that have a clock.
 
-All are compared in the same run, on the same core, one after the other, and must find the same
-candidates in the same filters.
+Prefiltering alone: the paper's lists, ours, and all filters in turn. All are compared in the same
+run, on the same core, one after the other, and must find the same candidates in the same filters.
 
-The synthetic workload, really sealed, and what the whole sealed match takes.
-
-One party publishes and subscribes, with keys from an authority of its own. Subscriptions and events
-are sealed as anybody's are; the broker's SealedMatcher gets no key. What it finds must hold all
-that the plain Matcher finds.
+The whole sealed match: one party publishes and subscribes, with keys from an authority of its own.
+Subscriptions and events are sealed as anybody's are; the broker's SealedMatcher gets no key. It
+must find all that the plain Matcher finds.
 """
 
 from __future__ import annotations
@@ -52,11 +50,11 @@ from caddis.sealed.prefilter import PaperLists, Prefilter, included
 SAMPLE = 2_000
 FEW, CHECKED = 100, 20
 SPARSE = 2
-"""Hashes of filters that are mostly 0: those of the paper's example."""
+"""The hashes of filters that are mostly 0: as many as in the paper's example."""
 
 
 class Filters(NamedTuple):
-    """Of clauses and events."""
+    """The filters of clauses, of events, and of a sample of events that lists are built from."""
 
     clauses: Words
     events: Words
@@ -64,7 +62,7 @@ class Filters(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """What filters are made of."""
+    """The elements that filters are made of."""
 
     clauses: Elements
     events: Elements
@@ -86,7 +84,7 @@ class Workload(NamedTuple):
 
 
 def measure_times(setup: Setup, place: Place) -> Measured:
-    """µs an event, and how many filters are compared; x: subscriptions."""
+    """Measure µs an event, and count the filters compared; x is the number of subscriptions."""
     rate, workload = setup.conditions.rate, Workload.of(setup, setup.draw(place), int(place.x))
     theirs = workload.without_presence().filters(*size_of(False, rate))
     sparse = workload.without_presence().filters(*sparse_size(SPARSE, rate))
@@ -115,7 +113,7 @@ def measure_times(setup: Setup, place: Place) -> Measured:
 
 
 def measure_batches(setup: Setup, place: Place) -> Measured:
-    """µs an event; x: events at a time."""
+    """Measure µs an event; x is the number of events at a time."""
     workload = Workload.of(setup, setup.draw(place), setup.conditions.subscriptions)
     filters = workload.filters(*size_of(True, setup.conditions.rate))
     index, size = Prefilter.build(filters.clauses, filters.sample), int(place.x)
@@ -132,7 +130,7 @@ def measure_batches(setup: Setup, place: Place) -> Measured:
 
 
 def check_same(index: Prefilter, lists: PaperLists, filters: Filters) -> None:
-    """Let no time be told of lists that miss something."""
+    """Refuse to time lists that miss something."""
     events = filters.events[:CHECKED]
     found, others = index.candidates(events), lists.candidates(events)
     pairs = [
@@ -151,7 +149,7 @@ WAYS: tuple[tuple[str, Sifting, int], ...] = (
     ("paper", "paper", 4 * CHECKED),
     ("none", None, CHECKED),
 )
-"""Names, prefilters, and events that are matched at most."""
+"""By name: the prefilter, and the most events that are matched with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +162,7 @@ class SealedStream:
 
     @classmethod
     def of(cls, scheme: Scheme, randomness: Randomness, rate: float = RATE) -> SealedStream:
-        """Of this workload's columns."""
+        """A stream with the workload's columns, sealed by a scheme."""
         design = StreamDesign.of(STREAM, SCHEMA, rate=rate, values=VALUES, scheme=scheme)
         party = Identity.new("lab", randomness)
         authority = Authority.new(randomness).register(party.public)
@@ -175,24 +173,24 @@ class SealedStream:
         return cls(ring, authority.directory(), randomness)
 
     def subscriptions(self, plain: pa.Table) -> pa.Table:
-        """Sealed, some at a time, which takes less memory."""
+        """Seal subscriptions, some at a time, which takes less memory."""
         sealer = SubscriptionSealer(self.ring.subscriber_keys(STREAM), randomness=self.randomness)
         firsts = range(0, len(plain), AT_A_TIME)
         return pa.concat_tables([sealer.seal(plain.slice(at, AT_A_TIME)).table for at in firsts])
 
     def events(self, plain: pa.RecordBatch) -> pa.RecordBatch:
-        """Sealed."""
+        """Seal a batch of events."""
         keys = self.ring.publisher_keys(STREAM)
         return EventSealer(keys, randomness=self.randomness).seal(plain)
 
 
 def measure_aspe(setup: Setup, place: Place) -> Measured:
-    """µs an event of the whole match, if everything is decided by products; x: subscriptions."""
+    """Measure the whole match if products decide everything; x is the number of subscriptions."""
     return _measured("aspe", setup, place)
 
 
 def measure_tokens(setup: Setup, place: Place) -> Measured:
-    """The same if equalities are decided by tokens."""
+    """Measure the whole match if tokens decide equalities; x is the number of subscriptions."""
     return _measured("tokens", setup, place)
 
 
@@ -222,7 +220,7 @@ def _measured(scheme: Scheme, setup: Setup, place: Place) -> Measured:
 
 
 def batch_of(events: int, seed: int) -> pa.RecordBatch:
-    """So many events, in one batch."""
+    """A number of events in one batch."""
     [batch] = zipf_events(events, seed).combine_chunks().to_batches()
     return batch
 
@@ -230,7 +228,7 @@ def batch_of(events: int, seed: int) -> pa.RecordBatch:
 def check_nothing_is_lost(
     known: Matcher, matcher: SealedMatcher, events: pa.RecordBatch, sealed: pa.RecordBatch
 ) -> None:
-    """Let no time be told of a match that misses something."""
+    """Refuse to time a match that misses something."""
     plain, found = known.match(events), matcher.match(sealed)
     pairs = [np.stack([some.rows, some.links], axis=1) for some in (plain, found)]
     missed = set(map(tuple, pairs[0].tolist())) - set(map(tuple, pairs[1].tolist()))

@@ -7,14 +7,11 @@ is hashed once, with the key and by the code that sealing uses, and rows refer t
     row r holds the elements  which[starts[r]:starts[r + 1]]
     element e                 has the digest  digests[e]
 
-Rows of subscriptions are sealed clauses: an IN list becomes a clause a member. A test holds that
-sealing makes the same filters.
+Rows of subscriptions are sealed clauses: an IN list becomes one clause for each member. A test
+holds that sealing makes the same filters.
 
-The clock of experiments that tell times: the best of several passes.
-
-Other work on the machine only ever adds to a time, so the best pass tells most of what is measured.
-
-What is run for the paper on Bloom prefiltering: where, how often, and what is kept of it.
+Beside it stands what every run is given: `Conditions`, `Scale`, what it draws from, and a clock. A
+clock takes the best of several passes, since other work on the machine only ever adds to a time.
 """
 
 from __future__ import annotations
@@ -51,9 +48,9 @@ from caddis.sealed.values import canonical
 
 STREAM = "zipf"
 SCHEMA = pa.schema(list(ZIPF_SCHEMA)[1:])
-"""Of what is sealed: all but the events' ids."""
+"""The columns that are sealed: all but the events' ids."""
 VALUES = 20
-"""Columns of an event that are not null, at most."""
+"""The most columns of an event that are not null."""
 RATE = 0.001
 
 FIRST_PRESENCE = len(CATEGORICAL) * len(WORDS)
@@ -62,7 +59,7 @@ FIRST_NUMBER = FIRST_PRESENCE + len(ATTRIBUTES)
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What filters hold; see this module's layout."""
+    """The elements of many filters; this module's docstring draws the layout."""
 
     digests: Bytes
     which: Int64s
@@ -72,7 +69,7 @@ class Elements:
         return len(self.starts) - 1
 
     def without_presence(self) -> Elements:
-        """The paper's: values alone."""
+        """The elements of the paper's filters, which hold values alone."""
         kept = (self.which < FIRST_PRESENCE) | (self.which >= FIRST_NUMBER)
         before: Int64s = offsets_of(kept.astype(np.int64))
         return Elements(self.digests, self.which[kept], before[self.starts])
@@ -89,7 +86,7 @@ def size_of(presence: bool, rate: float = RATE) -> tuple[int, int]:
 
 
 def sparse_size(hashes: int, rate: float = RATE) -> tuple[int, int]:
-    """The same without presence and with fewer hashes than are best: more bits, most of them 0."""
+    """The size of filters of values alone with so few hashes that most bits are 0."""
     bits = -hashes * VALUES / log(1 - rate ** (1 / hashes))
     return ceil(bits / WORD) * WORD, hashes
 
@@ -103,7 +100,7 @@ class HashedWords:
 
     @classmethod
     def of(cls, hashing: KeyedHashing) -> HashedWords:
-        """With the key of a stream and epoch."""
+        """Hash all words with the key of a stream and epoch."""
         words = [word.encode() for word in WORDS]
         parts = [hashing.values((name,), words) for name in CATEGORICAL]
         presence = [hashing.presence((name,)) for name in ATTRIBUTES]
@@ -111,7 +108,7 @@ class HashedWords:
 
 
 def event_elements(codes: Ints, words: HashedWords) -> Elements:
-    """Of the events with these codes: every value, and which columns have one."""
+    """The elements of events: every value, and the presence of every column that has one."""
     row, column = np.nonzero(codes.T >= 0)
     code = codes[column, row]
     number = column >= len(CATEGORICAL)
@@ -125,7 +122,7 @@ def event_elements(codes: Ints, words: HashedWords) -> Elements:
 
 
 def clause_elements(predicates: Predicates, words: HashedWords) -> Elements:
-    """Of the subscriptions' sealed clauses: equalities, and columns that other predicates need."""
+    """The elements of sealed clauses: equalities, and columns that other predicates need."""
     table = clause_table(predicates)
     elements = np.where(
         table.code >= 0, table.column * len(WORDS) + table.code, FIRST_PRESENCE + table.column
@@ -137,8 +134,9 @@ def clause_elements(predicates: Predicates, words: HashedWords) -> Elements:
 class ClauseTable:
     """Sealed clauses by row; their predicates by column.
 
-    owner: the subscription.
-    code: the value that an equality asks for, or -1; only where `used`.
+    owner: the subscription of each clause.
+    used: which places hold a predicate; the others are padding.
+    code: the value that an equality asks for, or -1.
     """
 
     owner: Ints
@@ -148,7 +146,7 @@ class ClauseTable:
 
 
 def clause_table(predicates: Predicates) -> ClauseTable:
-    """Every member of an IN list apart, and all combinations of several lists."""
+    """A clause for every member of an IN list, and for all combinations of several lists."""
     size = np.diff(predicates.offsets)
     used = np.arange(MOST_PREDICATES) < size[:, None]
 
@@ -163,6 +161,7 @@ def clause_table(predicates: Predicates) -> ClauseTable:
     lengths = _within(np.maximum((members >= 0).sum(axis=2), 1))
     members[(lengths == 1) & (operator == Operator.IN)] = -1
     owner = np.repeat(np.arange(len(size)), lengths.prod(axis=1))
+    # A clause's number within its subscription, read digit by digit, names a member of each list.
     number = np.arange(len(owner)) - offsets_of(lengths.prod(axis=1))[owner]
     chosen = np.empty((len(owner), MOST_PREDICATES), np.int64)
     for place in range(MOST_PREDICATES):
@@ -193,7 +192,7 @@ FEWEST, MOST_AT_A_STEP, PASSES = 4, 50, 3
 MICRO = 1e6
 
 Clock = Callable[[], float]
-"""Seconds since whenever."""
+"""Gives the time in seconds, from any zero."""
 
 
 def per_event(
@@ -204,10 +203,13 @@ def per_event(
     fewest: int = FEWEST,
     clock: Clock = time.perf_counter,
 ) -> float:
-    """µs that an event takes, measured on as many events as take about so many seconds.
+    """Measure how many µs an event takes.
 
-    function: does its work on so many events; kernels are warm before the clock starts.
-    clock: by the wall, or time.process_time.
+    function: does its work on a number of events; it runs once before the clock starts, so that
+        kernels are warm.
+    most: the number of events that there are.
+    seconds: about how long to measure; the number of events grows until it takes that long.
+    clock: time.perf_counter, or time.process_time.
     """
 
     def spent_on(count: int) -> float:
@@ -228,8 +230,8 @@ def per_event(
 class Conditions:
     """What all runs have in common; runs under other conditions are not comparable.
 
-    subscriptions: where their number does not vary.
-    events: on which tests are counted; those with a clock take as many as they need.
+    subscriptions: their number, where it does not vary.
+    events: the number on which tests are counted; runs with a clock take as many as they need.
     rate: the false-positive rate that filters are made for, where it does not vary.
     """
 
@@ -243,16 +245,17 @@ class Conditions:
 class Scale:
     """Where experiments are run along their axes, and how often.
 
-    repeats: how often; each time with other events, subscriptions and keys.
-    few: the same where subscriptions are many, or a clock runs; once: where they are sealed.
-    subscriptions: of figures in which their number varies.
-    aspe, tokens: the same where the whole match is timed, by scheme; aspe takes more memory.
-    equalities: shares of the predicates.
-    rates: for which filters are made.
-    bits: of filters.
-    wire: bytes of a filter on its way.
-    batches: events at a time.
-    seconds: how long a clock runs, about.
+    repeats: how often; each repeat has other events, subscriptions and keys.
+    few: how often where subscriptions are many, or a clock runs.
+    once: how often where subscriptions are sealed, which takes long.
+    subscriptions: their numbers, in figures in which these vary.
+    aspe, tokens: their numbers where the whole match is timed, by scheme; aspe takes more memory.
+    equalities: shares of the predicates that are equalities.
+    rates: the false-positive rates that filters are made for.
+    bits: the sizes of filters in memory.
+    wire: the sizes of filters on their way, in bytes.
+    batches: how many events are matched at a time.
+    seconds: about how long a clock runs.
     """
 
     repeats: int = 5
@@ -292,13 +295,13 @@ class Setup(NamedTuple):
     conditions: Conditions
     seconds: float = 1.0
     batch: int = 10_000
-    """Events that a clock runs on at most: as many as Spark hands to a worker at a time."""
+    """The most events that a clock runs on: as many as Spark hands to a worker at a time."""
     clock: Clock = time.perf_counter
 
     def per_event(
         self, function: Callable[[int], object], most: int, *, fewest: int = FEWEST
     ) -> float:
-        """µs an event, by this clock; see there."""
+        """Measure how many µs an event takes, by this clock; see the function of this name."""
         return per_event(function, most, self.seconds, fewest=fewest, clock=self.clock)
 
     def draw(self, place: Place) -> Draw:
@@ -307,7 +310,7 @@ class Setup(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """What one run draws from: no two repeats have the same."""
+    """The seeds and the key of one run; no two repeats have the same."""
 
     seed: int
     repeat: int
@@ -321,7 +324,7 @@ class Draw(NamedTuple):
         return self.subscriptions_seed + 1
 
     def key(self, epoch: int = 1) -> MatchingKey:
-        """Of the stream that is sealed."""
+        """The matching key of the stream that is sealed."""
         secret = np.random.default_rng([self.seed, self.repeat]).bytes(32)
         return MatchingKey.of(secret, STREAM, epoch)
 

@@ -105,7 +105,7 @@ class Figure:
         return next((line for line in self.lines if line.label == self.baseline), None)
 
     def of_measure(self, measure: str) -> Figure:
-        """The same lines of another measure."""
+        """A figure of the same lines with another measure."""
         return replace(self, lines=tuple(replace(line, measure=measure) for line in self.lines))
 
 
@@ -120,7 +120,7 @@ def figures_named(figures: Sequence[Figure], wanted: Sequence[str]) -> tuple[Fig
 
 
 Samples = dict[float, dict[int, float]]
-"""By x and repeat: what was measured."""
+"""What was measured, by x and repeat."""
 Values = dict[tuple[str, str, str], Samples]
 """The samples of every experiment, setting and measure."""
 
@@ -259,7 +259,7 @@ class Table:
 
 
 Sheets = Mapping[str, Sequence[str]]
-"""By name: figures that are also drawn together."""
+"""Figures that are also drawn together, by the name of the sheet."""
 
 
 def _never(_: Task) -> bool:

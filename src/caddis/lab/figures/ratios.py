@@ -1,8 +1,8 @@
-"""Tables of ratios: a figure means little without the one it is compared with.
+"""Tables of ratios for the benchmarks: a figure means little without one to compare it with.
 
 A `Row` is one figure and on how many items it was measured. Rows of the same size whose unit is
-that of a baseline are divided by the baseline's figure; other rows stand alone. One table,
-whatever is measured: drawn on a terminal, plain text elsewhere, a list of records for JSON.
+that of a baseline are divided by the baseline's figure; other rows stand alone. The
+table is drawn on a terminal and plain text in a file; for JSON there is a list of records.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ Record = dict[str, str | int | float | None]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure; `measured_on` says on how many of what (`items`) it was measured."""
+    """One figure, which was measured on a number (`measured_on`) of things (`items`)."""
 
     subscriptions: int
     what: str

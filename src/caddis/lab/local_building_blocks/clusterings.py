@@ -1,14 +1,12 @@
-"""Ways to cluster topics, to compare distributed K-Means with.
+"""The experiments on people's interests: votes on topics, and what clusterings cost.
 
-`settled` follows a schedule with every vote's outcome by algebra: what nodes do once all of their
-messages have arrived. `adopt_all` is the concurrent version as the paper tells it, where outcomes
-are adopted whether or not they pay together. Random assignment and agglomerative clustering are
-the yardsticks.
+Where the paper draws the inputs of votes, here they follow from interests: what each channel would
+cost each subscriber with a topic in it.
 
-Experiments on topics: votes on real interests, and what clusterings cost.
-
-Where the paper draws the inputs of votes, here they are what people's interests make of them: what
-each channel would cost each subscriber with a topic in it.
+Distributed K-Means is compared with other ways to cluster. `settled` follows a schedule with every
+vote's outcome by algebra, which is what nodes do once all of their messages have arrived.
+`adopt_all` is the concurrent version as the paper describes it, where outcomes are adopted whether
+or not they pay together. Random assignment and agglomerative clustering are the yardsticks.
 """
 
 from __future__ import annotations
@@ -42,10 +40,10 @@ from caddis.topics.voting import discriminability, moments
 
 
 class Settled(NamedTuple):
-    """Where the waves of votes came to rest.
+    """The map at which the waves of votes came to rest.
 
-    costs: by wave, what the map cost on which it voted.
-    mode: that of the last wave; "leader" where concurrent votes did not come to rest.
+    costs: for each wave, the cost of the map that it voted on.
+    mode: the mode of the last wave; "leader" where concurrent votes did not come to rest.
     """
 
     channels: Int32s
@@ -59,12 +57,12 @@ class Settled(NamedTuple):
 
 
 def random_channels(topics: int, k: int, rng: np.random.Generator) -> Int32s:
-    """Every topic in a channel by chance."""
+    """A map with every topic in a random channel."""
     return rng.integers(0, k, topics).astype(np.int32)
 
 
 def outcomes_and_cost(interests: Interests, channels: Int32s, k: int) -> tuple[Int32s, int]:
-    """What every topic's vote on a map comes to, and what the map costs."""
+    """The outcome of every topic's vote on a map, and what the map costs."""
     tallies = count(interests, channels, k)
     costs = vote_costs(tallies, channels, interests.rates)
     return outcomes(costs, channels), total_cost(tallies, channels, interests.rates)
@@ -95,7 +93,7 @@ def adopt_all(
 ) -> tuple[Int32s, int | None]:
     """Let a random share of all topics vote at a time and adopt whatever they choose.
 
-    The map in the end, and the number of waves; None if it did not come to rest.
+    Gives the last map and the number of waves, which is None if it did not come to rest.
     """
     channels = channels.copy()
     voted = np.zeros(len(channels), np.bool_)
@@ -115,9 +113,10 @@ def adopt_all(
 
 
 def agglomerative(interests: Interests, k: int) -> Int32s:
-    """Merge the two channels that add least to the cost, from one a topic down to k.
+    """Merge the two channels that add least to the cost, from one channel a topic down to k.
 
-    For some hundred topics: memory goes with subscribers times topics, time with that times topics.
+    It is for some hundred topics: it takes memory in proportion to subscribers times topics, and
+    time in proportion to that times topics.
     """
     size = interests.topic_count
     receives = np.zeros((size, interests.subscribers), np.float32)
@@ -134,9 +133,10 @@ def agglomerative(interests: Interests, k: int) -> Int32s:
 
 
 def _cheapest_merge(together: Int64s, carried: Int64s, channels: Int64s) -> tuple[int, int]:
-    """Two channels whose merger adds the least.
+    """The two channels whose merger adds the least.
 
-    together: by two channels, how many receive both; carried: their rates.
+    together: how many subscribers receive both of two channels.
+    carried: the rate of each channel.
     """
     left = np.unique(channels)
     receivers, rates = together[left, left], carried[left]
@@ -150,14 +150,14 @@ def _cheapest_merge(together: Int64s, carried: Int64s, channels: Int64s) -> tupl
 
 FIRST, LAST = "a random map", "the map of K-Means"
 TOPICS, CHANGED = 100, 20
-"""Of the paper's simulations of the concurrent protocol: topics, and how many of them change."""
+"""The topics of the paper's simulations of the concurrent protocol, and how many change."""
 MOST_WAVES = 500
 
 
 class Ballot(NamedTuple):
-    """What votes on a map are made of.
+    """The votes of all subscribers on a map.
 
-    held: by subscriber and channel, how many topics of it are wanted.
+    held: how many topics of each channel each subscriber wants.
     """
 
     interests: Interests
@@ -166,16 +166,17 @@ class Ballot(NamedTuple):
 
     @classmethod
     def on(cls, interests: Interests, channels: Int32s, k: int) -> Ballot:
-        """The votes of all subscribers on a map."""
+        """Count what subscribers want of each channel of a map."""
         places = owners_of(interests) * k + channels[interests.topics]
         held = np.bincount(places, minlength=interests.subscribers * k)
         return cls(interests, channels, held.reshape(interests.subscribers, k))
 
     def costs(self, topic: int) -> Int64s:
-        """By subscriber and channel: what the topic, taken out of its own, would cost there.
+        """What the topic would cost in every channel: a row a subscriber, a column a channel.
 
-        Who wants it newly receives the rest of a channel; who does not filters it in channels that
-        are received anyway.
+        The topic is taken out of its own channel. Subscribers who want it pay for the rest of a
+        channel that they do not receive yet; the others pay for the topic itself in channels that
+        they receive anyway.
         """
         rates, home = self.interests.rates, self.channels[topic]
         wants = np.zeros(len(self.held), np.bool_)
@@ -188,7 +189,7 @@ class Ballot(NamedTuple):
 
 
 def measure_interests(setup: Setup, place: Place) -> Measured:
-    """A topic's vote and its upkeep; x: the topic, setting: on which map."""
+    """Cast a topic's vote and keep it up; x: the topic, setting: the map that is voted on."""
     rng = setup.rng(place)
     costs = _ballot(setup, place.setting).costs(int(place.x))
     before = costs[rng.permutation(len(costs))]
@@ -216,7 +217,7 @@ def _ballot(setup: Setup, setting: str) -> Ballot:
 
 
 def measure_clustering(setup: Setup, place: Place) -> Measured:
-    """What maps into k channels cost, by subscriber; x: k."""
+    """Compare the costs of maps per subscriber; x: the number of channels."""
     rng = setup.rng(place)
     interests, k = setup.interests, int(place.x)
     start = random_channels(interests.topic_count, k, rng)
@@ -232,9 +233,9 @@ def measure_clustering(setup: Setup, place: Place) -> Measured:
 
 
 def measure_convergence(setup: Setup, place: Place) -> Measured:
-    """Topics change for everybody at once; x: the share that votes at once, setting: k.
+    """Let topics change for everybody at once; x: the share that votes at once, setting: k.
 
-    Adopted as they come, outcomes may never come to rest; then waves are unknown.
+    If outcomes are adopted as they come, they may never come to rest; the waves are then NaN.
     """
     rng = setup.rng(place)
     k, draw = int(place.setting), MODELS[str(rng.choice(sorted(MODELS)))]
@@ -252,7 +253,7 @@ def measure_convergence(setup: Setup, place: Place) -> Measured:
 def _scheduled(
     interests: Interests, start: Int32s, k: int, share: float, rng: np.random.Generator
 ) -> Measured:
-    """The same by the schedule that nodes follow."""
+    """Let the topics move by the schedule that nodes follow."""
     schedule = Schedule(start, k, Settings(share=share, moves=share, patience=MOST_WAVES), rng)
     chosen, _ = outcomes_and_cost(interests, start, k)
     moved = np.flatnonzero(chosen != start).astype(np.int32)

@@ -1,4 +1,4 @@
-"""What is run for the paper on local building blocks: where, how often, and what is kept of it."""
+"""What every run for the paper on local building blocks is given, and where runs stand."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ DRAWN = "drawn"
 class Conditions:
     """What all runs have in common; runs under other conditions are not comparable.
 
-    nodes: of a tree, where that does not vary.
+    nodes: how many a tree has, where that does not vary.
     changed: the share of nodes whose inputs change once a vote is quiet.
-    interests: whose topics are voted on and clustered: DRAWN, or a digest of their file.
-    subscribers, topics: of these interests.
-    k: the channels on which their votes are cast.
+    interests: where the interests come from whose topics are voted on: DRAWN, or a digest of
+        their file.
+    subscribers, topics: how many these interests have.
+    k: the number of channels that topics are voted into.
     """
 
     nodes: int = 1000
@@ -33,7 +34,7 @@ class Conditions:
     k: int = 10
 
     def of_file(self, interests: Interests, digest: str) -> Conditions:
-        """The same with real interests."""
+        """Conditions with the real interests of a file."""
         return replace(
             self,
             interests=digest,
@@ -46,12 +47,12 @@ class Conditions:
 class Scale:
     """Where experiments are run along their axes, and how often.
 
-    repeats: how often; few: the same where a single run is large.
-    distances: d'(1,2); second: d'(2,3); fixed: d'(1,2) where that does not vary.
-    together: votes side by side.
-    delayed: d'(1,2) where messages take random times.
+    repeats: how often; few: how often where a single run is large.
+    distances: values of d'(1,2); second: of d'(2,3); fixed: of d'(1,2) where that does not vary.
+    together: how many votes are cast side by side.
+    delayed: values of d'(1,2) where messages take random times.
     every: 5 means that every fifth topic is voted on.
-    shares: of the topics that vote at once.
+    shares: the shares of the topics that vote at once.
     topics: the topics whose votes are cast, once each; see `on_topics`.
     """
 
@@ -72,7 +73,7 @@ class Scale:
     once: int = 1
 
     def on_topics(self, count: int) -> Scale:
-        """The same with votes on the topics of interests that have so many."""
+        """A scale that votes on topics, of which there are so many."""
         return replace(self, topics=tuple(map(float, range(0, count, self.every))))
 
 

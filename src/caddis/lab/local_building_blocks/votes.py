@@ -1,21 +1,16 @@
-"""Experiments on votes whose inputs are drawn, as section 4 of the paper has them.
+"""The experiments whose inputs are drawn: the votes of section 4 of the paper, majority filters.
 
-Each is a function of its setting and of where it stands along its axis, and gives all that it
-measured by name; messages are by node. All ways to vote see the same tree and the same inputs, and
-all must come to the same outcome.
+Each is a function of a setting and of an x along its axis, and gives all that it measured by name;
+messages are per node. All ways to vote see the same tree and the same inputs, and all must come to
+the same outcome.
 
-The experiment on delays: real nodes whose messages take random times, against rounds.
+Votes are in rounds: a node takes in all messages of a round before it answers. `measure_delays`
+casts the same vote by real `Voter`s, too, whose messages take random times.
 
-The other experiments are in rounds, where all that a node is told at one time is heard before it
-answers. Here a vote of the paper's inputs is cast twice, on the same tree: by the engine in rounds,
-and by the `Voter`s of `caddis.topics` behind their links, in virtual time.
-
-The experiment on majority filters: what Theorem 1 bounds, and what nodes really get.
-
-Nodes hold about 20 of 100 elements, each of which a fifth of them holds, so that nothing is
-popular and whatever seems so is false. The theorem supposes that bits of different nodes are
-independent; what would then be is computed (`tail_per_bit`). They share the hash functions, and
-what that makes of it is measured.
+`measure_filters` compares Theorem 1 with what nodes really get. Nodes hold about 20 of 100
+elements, each of which a fifth of them holds, so that nothing is popular and whatever seems so is
+false. The theorem supposes that the bits of different nodes are independent; `tail_per_bit` is what
+would follow from that. But nodes share the hash functions, and what follows from that is measured.
 """
 
 from __future__ import annotations
@@ -52,18 +47,18 @@ from caddis.topics.voting import Voter
 
 COMPLETE, RANDOM = "complete", "random"
 CHOICES, SECOND = 3, 1.0
-"""As many choices, and this d'(2,3), where they do not vary."""
+"""The number of choices, and d'(2,3), where these do not vary."""
 
 
 def tree_of(shape: str, nodes: int, rng: np.random.Generator) -> Tree:
-    """A binary tree."""
+    """A binary tree: a random one, or a complete one."""
     if shape == RANDOM:
         return Tree.of(random_binary_tree(nodes, rng))
     return Tree.of(complete_binary_tree(nodes))
 
 
 def measure_distance(setup: Setup, place: Place) -> Measured:
-    """A first vote and its upkeep by all three ways; x: d'(1,2), setting: the tree's shape."""
+    """Cast a vote and keep it up in all three ways; x: d'(1,2), setting: the tree's shape."""
     rng = setup.rng(place)
     ours = setup.conditions
     tree, distances = tree_of(place.setting, ours.nodes, rng), (place.x, SECOND)
@@ -84,7 +79,7 @@ def measure_distance(setup: Setup, place: Place) -> Measured:
 
 
 def measure_second(setup: Setup, place: Place) -> Measured:
-    """A first vote, and one on pairs; x: d'(2,3), setting: d'(1,2)."""
+    """Cast a first vote, and one on pairs; x: d'(2,3), setting: d'(1,2)."""
     rng = setup.rng(place)
     nodes = setup.conditions.nodes
     tree = tree_of(COMPLETE, nodes, rng)
@@ -94,7 +89,7 @@ def measure_second(setup: Setup, place: Place) -> Measured:
 
 
 def measure_growth(setup: Setup, place: Place) -> Measured:
-    """A first vote; x: nodes, setting: the tree's shape and d'(1,2)."""
+    """Cast a first vote; x: nodes, setting: the tree's shape and d'(1,2)."""
     rng = setup.rng(place)
     shape, distance = place.setting.split()
     tree = tree_of(shape, int(place.x), rng)
@@ -102,7 +97,10 @@ def measure_growth(setup: Setup, place: Place) -> Measured:
 
 
 def measure_choices(setup: Setup, place: Place) -> Measured:
-    """Voting and pairs; x: choices, setting: d'(1,2). The others are as far apart as (2,3) are."""
+    """Cast votes on many choices, and on pairs; x: choices, setting: d'(1,2).
+
+    Choices after the second are as far apart as the second and the third are elsewhere.
+    """
     rng = setup.rng(place)
     nodes = setup.conditions.nodes
     tree = tree_of(COMPLETE, nodes, rng)
@@ -118,7 +116,7 @@ def measure_choices(setup: Setup, place: Place) -> Measured:
 
 
 def measure_packets(setup: Setup, place: Place) -> Measured:
-    """Votes side by side; x: how many, setting: d'(1,2)."""
+    """Cast votes side by side; x: how many, setting: d'(1,2)."""
     rng = setup.rng(place)
     nodes, distances = setup.conditions.nodes, (float(place.setting), SECOND)
     tree = tree_of(COMPLETE, nodes, rng)
@@ -131,7 +129,7 @@ def measure_packets(setup: Setup, place: Place) -> Measured:
 
 
 def quiet(vote: VoteRounds, costs: Int64s) -> VoteRounds:
-    """A vote that is quiet, and whose outcome is right at every node."""
+    """Run a vote until it is quiet, and check that its outcome is right at every node."""
     check_outcome(vote.run().choices, costs)
     return vote
 
@@ -166,11 +164,11 @@ def names(numbers: Sequence[float]) -> tuple[str, ...]:
 
 
 MEAN_MS = 50.0
-"""How long a message takes, on average (`a_while`): the time of one round."""
+"""The mean time of a message (`a_while`), which is taken for the time of one round."""
 
 
 def measure_delays(setup: Setup, place: Place) -> Measured:
-    """A first vote in rounds and with delays; x: d'(1,2), setting: the tree's shape."""
+    """Cast a first vote in rounds and with delays; x: d'(1,2), setting: the tree's shape."""
     rng = setup.rng(place)
     nodes = setup.conditions.nodes
     tree = tree_of(place.setting, nodes, rng)
@@ -186,7 +184,7 @@ def measure_delays(setup: Setup, place: Place) -> Measured:
 
 
 def simulated(tree: Tree, costs: Int64s, rng: np.random.Generator, delay: Delay) -> TreeSimulator:
-    """A first vote of real nodes that is quiet, and whose outcome is right at every node."""
+    """Let real nodes cast a first vote until it is quiet, and check its outcome."""
     voters = [Voter(choices=costs.shape[1]) for _ in costs]
     simulator = TreeSimulator(voters, rng, delay, parents=tree.parents)
     for node, voter in enumerate(voters):
@@ -198,11 +196,11 @@ def simulated(tree: Tree, costs: Int64s, rng: np.random.Generator, delay: Delay)
 
 ELEMENTS, SUPPORT, HASHES = 100, 0.2, 3
 DRAWS = 50
-"""Sets of hash functions that are tried on the same interests."""
+"""How many sets of hash functions are tried on the same interests."""
 
 
 def measure_filters(setup: Setup, place: Place) -> Measured:
-    """Bounds and what is measured; x: bits, setting: the threshold."""
+    """Compare bounds with false positives; x: bits of the filter, setting: the threshold."""
     rng = setup.rng(place)
     nodes, bits = setup.conditions.nodes, int(place.x)
     case = nodes, ELEMENTS * SUPPORT, HASHES, bits, place.setting

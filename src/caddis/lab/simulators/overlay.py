@@ -177,7 +177,7 @@ class _World:
             way = self._places[parent], self._places[child]
             self._ways[way] = self._ways[way[::-1]] = delay if link_delays else 0.0
         self._last = dict.fromkeys(self._ways, 0.0)
-        """By way: the moment at which the last message arrives, so that links keep their order."""
+        """When the last message of each way arrives, so that links keep their order."""
         self._heap: list[Arrival] = []
         self._outlets: dict[type, Outlet] = {
             Publish: self._travel,
@@ -189,10 +189,10 @@ class _World:
         self._sent = 0
         self._lives = [0] * len(brokers)
         self._up = [0.0] * len(brokers)
-        """By broker: the moment from which it is up."""
+        """The moment from which each broker is up."""
         self._crashes: list[tuple[float, int, float]] = []
         self._held: list[dict[int, tuple[Link | Inside, Publish]]] = [{} for _ in brokers]
-        """By broker: the events that it must be given again if it crashes."""
+        """The events that each broker must be given again if it crashes."""
 
     def expect(self, crash: Crash) -> None:
         """Let a broker go down when its moment comes."""

@@ -30,7 +30,7 @@ class Log:
     ran: list[tuple[int, int, float]] = field(default_factory=list)
     """Event, broker and cost of each model that ran."""
     notified: dict[tuple[int, str], float] = field(default_factory=dict)
-    """By event and subscription: the moment of the notification."""
+    """The moment of each notification, by event and subscription."""
     at: list[tuple[int, int, float]] = field(default_factory=list)
     """Event, broker and moment of each notification."""
     messages: Counter[type] = field(default_factory=Counter)
@@ -83,20 +83,20 @@ class OverlayReport:
     event: Int32s
     broker: Int32s
     delay_ms: Floats
-    """By notification: its event, the broker that made it, and the time since the publication,
-    without the time of the links between."""
+    """For each notification: its event, the broker that made it, and the time since the
+    publication, without the time of the links between."""
     latency_ms: Floats
-    """By notification: the time since the publication, with the time of the links."""
+    """For each notification: the time since the publication, with the time of the links."""
     runs: Int64s
     work_ms: Floats
-    """By event and broker: how many models ran, and for how long in all."""
+    """The number and the total time of models that ran, by event and broker."""
     path_work_ms: Floats
-    """By event and broker: the time of all models on the path from the publisher to the broker."""
+    """The time of all models on the path from the publisher to a broker, by event and broker."""
     subscribers: Int64s
-    """By broker: its subscriptions."""
+    """How many subscriptions each broker has."""
     messages: dict[str, int]
     nbytes: dict[str, int]
-    """By kind of message."""
+    """The messages and bytes that passed links, by kind of message."""
     span_ms: float
     """From the first publication to the last thing that happened."""
     repeated: int

@@ -162,9 +162,9 @@ class TreeSimulator:
         self._packets, self._messages, self._nbytes = ([0] * len(nodes) for _ in range(3))
         self._above = [-1] * len(nodes)
         self._epochs: dict[tuple[int, int], int] = {}
-        """By link, from the lesser number to the greater: its last epoch."""
+        """The last epoch of each link, which is named by its two ends in ascending order."""
         self._ordered: dict[tuple[object, ...], float] = {}
-        """By whatever keeps its order, when the last of it arrives."""
+        """When the last of whatever keeps its order arrives: an epoch's packets, a link's changes."""
         self._to_do: list[tuple[float, int, Callable[[], None]]] = []
         self._arriving: list[tuple[float, int, int, Link, Any]] = []
         self._count = 0

@@ -1,12 +1,15 @@
-"""One round of a vote on a whole tree: who hears what, and what it then says.
+"""One round of a vote on a whole tree: what nodes hear, and what they then send.
 
 Links are directed and numbered node by node: those of node u are offsets[u] to offsets[u + 1], link
 `l` leads from `owner[l]` to `owner[back[l]]`, and `back[l]` is the same link seen from there.
 
-    own       costs[node, entry]   what a node says for itself
-    received  costs[link, entry]   the last that came from the link's other end
-    sent      costs[link, entry]   the last that was sent to it
-    heard     [link]               how far away the farthest node is that `received` speaks of
+    own       costs[node, entry]   the node's own input
+    received  costs[link, entry]   the last message from the link's other end
+    sent      costs[link, entry]   the last message to it
+    heard     [link]               the distance of the farthest node that `received` speaks of
+    told      [link]               whether anything was ever sent: a zero message must be sent, too
+    told_of   [link]               the distance of the farthest node that `sent` speaks of
+    waiting   [node]               whether the node is already among those that judge this round
 
 Only links in the queue carry anything and only nodes that hear something judge, so that a round
 costs what happens in it, whatever the size of the tree. All is carried before anybody judges, so
@@ -59,7 +62,7 @@ def carry(
     waiting: Bools,
     nodes: Int32s,
 ) -> int:
-    """Deliver what was said; how many nodes heard something, which are put into `nodes`."""
+    """Deliver all messages; gives how many nodes received one, which are put into `nodes`."""
     count = 0
     for link in queue:
         there = back[link]
@@ -76,7 +79,10 @@ def carry(
 
 @njit(cache=True, inline="always")
 def _farthest(heard: Int32s, begin: int, end: int) -> tuple[int, int, int]:
-    """The farthest that a node heard of, through which link, and the farthest through others."""
+    """The farthest that a node heard of, the link it came through, and the farthest by others.
+
+    A message must not count what came through its own link, so the second is kept as well.
+    """
     first, second, through = 0, 0, -1
     for link in range(begin, end):
         if heard[link] > first:
@@ -88,7 +94,7 @@ def _farthest(heard: Int32s, begin: int, end: int) -> tuple[int, int, int]:
 
 @njit(cache=True, inline="always")
 def _sum_up(own: Int64s, received: Int64s, begin: int, end: int, total: Int64s) -> None:
-    """All that a node knows: its own entries, and the last that came through its links."""
+    """Sum up what a node knows: its own entries, and the last message of each of its links."""
     for entry in range(len(own)):
         total[entry] = own[entry]
     for link in range(begin, end):
@@ -112,7 +118,7 @@ def judge(
     numbers: Int64s,
     queue: Int32s,
 ) -> int:
-    """Let nodes judge a vote and speak; how many links were spoken through, which are queued."""
+    """Let nodes judge a vote and send; gives how many links carry a message, which are queued."""
     size, count = own.shape[1], 0
     total = np.empty(size, np.int64)
     for node in nodes:
@@ -125,6 +131,7 @@ def judge(
         for link in range(begin, end):
             if told[link] and not must_send(total, best, sent[link], received[link]):
                 continue
+            # A message is all that the node knows without what came through this very link.
             take_rest(total, received[link], sent[link])
             told[link] = True
             told_of[link] = 1 + (second if link == through else first)
@@ -151,10 +158,10 @@ def judge_pairs(
     numbers: Int64s,
     queue: Int32s,
 ) -> int:
-    """The same for votes on every pair of choices: an entry is how much more the second costs.
+    """Let nodes judge votes on every pair of choices; an entry is how much more the second costs.
 
-    A pair must be told if the sum has come closer to the other outcome than the neighbour can know;
-    pairs that have to be told through a link at one time are told in one message.
+    A pair must be sent if the sum has come closer to the other outcome than the neighbour can know.
+    Pairs that a link carries in one round are one message.
     """
     size, count = own.shape[1], 0
     total = np.empty(size, np.int64)
@@ -184,9 +191,9 @@ def judge_pairs(
 
 @njit(cache=True)
 def winner(pairs: Int64s) -> int:
-    """The choice that wins against every other, of equals the first; of a circle the last winner.
+    """The choice that wins against every other; of equals the first, of a cycle the last winner.
 
-    Pairs are (0, 1), (0, 2), ..., (1, 2), ...: below 0 the second one is better.
+    Pairs are (0, 1), (0, 2), ..., (1, 2), ...; below 0 the second choice is better.
     """
     best, other = 0, 1
     choices = 1
@@ -202,10 +209,10 @@ def winner(pairs: Int64s) -> int:
 
 @njit(cache=True)
 def paths_up(parents: Int32s, order: Int32s, changed: Int64s) -> int:
-    """How many nodes must tell their parent a new sum, if nobody speaks before all below have.
+    """How many nodes must send their parent a new sum, if each waits for all nodes below it.
 
-    order: parents before children. changed: by node and choice, by how much its costs rose; becomes
-    the same for the node and all below.
+    order: parents before children.
+    changed: how much each node's costs rose; afterwards, the same for the node and all below it.
     """
     count = 0
     for place in range(len(order) - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""Votes on trees of a million nodes, in rounds: all that is said in one is heard in the next.
+"""Votes on trees of a million nodes, in rounds: all that is sent in one arrives in the next.
 
 `VoteRounds` is Algorithm 1 of "Local Building Blocks for a Scalable Pub/Sub Infrastructure" under
 the rule of the real nodes (`topics.voting`), which it agrees with message for message.
@@ -6,9 +6,9 @@ the rule of the real nodes (`topics.voting`), which it agrees with message for m
 Schuster). `aggregated` and `aggregated_again` count the messages of plain sums up a tree and
 outcomes down.
 
-A node's radius is how far away the farthest node is whose costs went into something that it was
-told since its inputs were given: a message speaks of its sender, at distance 1, and of all
-that the sender was told through its other links, one farther than it was there.
+A node's radius is the distance of the farthest node whose costs went into any message that it
+received since the inputs were given. A message speaks of its sender, at distance 1, and of all
+that the sender heard of through its other links, at one more than their distance from it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from caddis.lab.simulators.vote_round_kernels import carry, judge, judge_pairs, 
 from caddis.topics.majority import pairwise
 
 UNIT = 1 << 20
-"""What 1.0 becomes where costs are drawn: nodes vote on whole numbers."""
+"""The whole number that stands for 1.0 where costs are drawn: nodes vote on whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
     """A tree by its links, which are numbered node by node (see `vote_round_kernels`).
 
-    parents: by node; the root's, which is node 0's, is negative, and all others stand before their
-        children.
+    parents: the parent of each node, which stands before its children; node 0 is the root, and
+        its parent is negative.
     """
 
     parents: Int32s
@@ -50,7 +50,9 @@ class Tree:
         """
         given = np.asarray(parents, np.int32)
         if not len(given) or given[0] >= 0 or not _before(given):
-            raise TopicError("a tree is given by parents that stand before their children, after 0")
+            raise TopicError(
+                "a tree is given by parents: node 0 has none, others stand after theirs"
+            )
         return cls(given, *links_of(given))
 
     def __len__(self) -> int:
@@ -84,20 +86,20 @@ class VoteRounds:
         self._hearers = np.empty(len(tree), np.int32)
         self._queue = np.empty(links, np.int32)
         self.choices = np.zeros(len(tree), np.int32)
-        """By node: what it takes for the best now."""
+        """What each node takes for the best choice now."""
         self._begin()
         self._speak(np.arange(len(tree), dtype=np.int32))
 
     def change(self, nodes: Int32s, costs: Int64s) -> None:
-        """Other costs for some nodes; all counts begin anew."""
+        """Give some nodes other costs; all counts begin anew."""
         if self._said:
-            raise TopicError("inputs of a vote in rounds change when it is quiet: run it first")
+            raise TopicError("inputs of a vote may change when it is quiet: run it first")
         self._own[nodes] = self._entries(np.asarray(costs, np.int64))
         self._begin()
         self._speak(nodes.astype(np.int32))
 
     def step(self) -> Int32s:
-        """One round: the links through which something was said in answer to what was heard."""
+        """Do one round; gives the links that carry an answer to what was heard in it."""
         tree, queue = self.tree, self._queue[: self._said]
         heard = carry(
             queue,
@@ -114,35 +116,35 @@ class VoteRounds:
         return self._speak(self._hearers[:heard])
 
     def spoken(self) -> Iterator[Int32s]:
-        """Until all are quiet: the links through which something is said, round by round."""
+        """Run until all nodes are quiet, and give the links that carry something in each round."""
         while self._said:
             yield self._queue[: self._said]
             self.step()
 
     def run(self) -> VoteRounds:
-        """Until all are quiet."""
+        """Run until all nodes are quiet."""
         while self._said:
             self.step()
         return self
 
     @property
     def messages(self) -> float:
-        """Messages by node, since inputs were given."""
+        """Messages per node since the inputs were given."""
         return float(self.link_messages.sum()) / len(self.tree)
 
     @property
     def numbers(self) -> float:
-        """Costs, or differences of two of them, that are in these messages, by node."""
+        """Numbers in these messages per node: costs, or differences of two costs."""
         return float(self._numbers.sum()) / len(self.tree)
 
     @property
     def node_messages(self) -> Int64s:
-        """By node: messages that it sent."""
+        """The messages that each node sent."""
         return np.bincount(self.tree.owner, self.link_messages, len(self.tree)).astype(np.int64)
 
     @property
     def radius(self) -> Int32s:
-        """By node: how far away the farthest is that it was told of."""
+        """The distance of the farthest node that each node heard of."""
         radius = np.zeros(len(self.tree), np.int32)
         np.maximum.at(radius, self.tree.owner, self._heard)
         return radius
@@ -154,12 +156,12 @@ class VoteRounds:
         links = len(self.tree.back)
         self._heard, self._told_of = np.zeros(links, np.int32), np.zeros(links, np.int32)
         self.link_messages = np.zeros(links, np.int32)
-        """By link: messages sent through it, since inputs were given."""
+        """The messages sent through each link since the inputs were given."""
         self._numbers = np.zeros(links, np.int64)
         self.rounds = 0
-        """Rounds in which somebody heard something."""
+        """The rounds in which a message arrived."""
         self.updates = 0
-        """How often a node judged."""
+        """How many times a node judged its vote."""
 
     def _speak(self, nodes: Int32s) -> Int32s:
         self.updates += len(nodes)
@@ -182,10 +184,9 @@ class VoteRounds:
 
 
 class PairRounds(VoteRounds):
-    """The same vote, as one on which of each two choices is better.
+    """A vote on which of every two choices is better.
 
-    Messages are counted once for all pairs that are told through a link in a round; `numbers` has
-    each of them.
+    All pairs that a link carries in one round count as one message; `numbers` counts each pair.
 
     >>> PairRounds(Tree.of([-1, 0]), [[4, 2, 3], [1, 2, 2]]).run().choices.tolist()
     [1, 1]
@@ -198,7 +199,7 @@ class PairRounds(VoteRounds):
 
 
 def packets(votes: Sequence[VoteRounds]) -> float:
-    """Run votes side by side: packets by node, where all that takes a link in a round is one."""
+    """Run votes side by side; packets per node, of which a link carries one in a round."""
     tree, count = votes[0].tree, 0
     ways = [vote.spoken() for vote in votes]
     while ways:
@@ -215,12 +216,12 @@ def packets(votes: Sequence[VoteRounds]) -> float:
 
 
 def aggregated(tree: Tree) -> float:
-    """Messages by node if sums go up a tree and the outcome comes down."""
+    """Messages per node if sums go up a tree and the outcome comes down."""
     return 2 * (len(tree) - 1) / len(tree)
 
 
 def aggregated_again(tree: Tree, before: Int64s, after: Int64s) -> float:
-    """Messages by node if some costs changed: new sums go up, and another outcome comes down."""
+    """Messages per node if some costs changed: new sums go up, and a new outcome comes down."""
     order = np.arange(len(tree), dtype=np.int32)
     up = paths_up(tree.parents, order, after - before)
     moved = before.sum(axis=0).argmin() != after.sum(axis=0).argmin()
@@ -230,7 +231,7 @@ def aggregated_again(tree: Tree, before: Int64s, after: Int64s) -> float:
 def gaussian_costs(nodes: int, distances: Sequence[float], rng: np.random.Generator) -> Int64s:
     """The paper's inputs: normally distributed, with a discriminability between neighbours.
 
-    distances: d'(1,2), d'(2,3), ...: the square of how far two means are apart, by the sum of the
+    distances: d'(1,2), d'(2,3), ...: the squared distance of two means, divided by the sum of the
         two variances.
     """
     means = np.concatenate([[0.0], np.cumsum(np.sqrt(2.0 * np.asarray(distances)))])

@@ -1,13 +1,9 @@
-"""Instances of the shared-filter ordering problem, drawn from a generator that is passed in.
+"""The workloads of section V of the adaptive-filtering paper, drawn from a generator.
 
-The workloads are those of section V of "Adaptive Filtering of Visual Content in
-Distributed Publish/Subscribe Systems"; the small ones are for comparison with the exact optimum.
-
-What happens on an overlay: who subscribes where, what is published, and what is true of it.
-
-The paper's instances (section V-A2) are drawn by `instances`; here their links become subscribers
-at brokers, each broker with a load drawn from [0, 1], and the answers of models are drawn for each
-event.
+An `Instance` is the ordering problem alone: clauses, models and how selective concepts are. Small
+random ones are for comparison with the exact optimum. `draw_workload` puts an instance on an
+overlay: its links become subscribers at brokers, each broker has a load drawn from [0, 1], and the
+answers of models are drawn for each event.
 """
 
 from __future__ import annotations
@@ -136,7 +132,9 @@ def _weights(
 def _conjunctions(
     subscriptions: int, weights: Floats, at_most: int, rng: np.random.Generator
 ) -> tuple[Clause, ...]:
-    """One clause a link; the highest of weight-tilted Gumbel draws are a weighted choice
+    """One clause for each link.
+
+    The highest of Gumbel draws, shifted by the logarithms of the weights, are a weighted choice
     without replacement.
     """
     draws = np.log(weights) + rng.gumbel(size=(subscriptions, len(weights)))
@@ -162,14 +160,14 @@ def _log_uniform(between: Range, size: int, rng: np.random.Generator) -> Floats:
 
 SCHEMA = pa.schema([("photo", pa.string())])
 EVERYTHING = "TRUE"
-"""What a publisher advertises that may publish any photo."""
+"""The advertisement of a publisher that may publish any photo."""
 PHOTO_BYTES = 100_000
-"""Of an event on a link: a photo of web size."""
+"""The bytes of an event on a link: a photo of web size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Somebody's interest, at a broker."""
+    """A subscription at a broker."""
 
     broker: str
     subscription_id: str
@@ -183,16 +181,16 @@ class Workload:
     instance: Instance
     subscriptions: tuple[Subscription, ...]
     truth: Bools
-    """By event and concept."""
+    """What is true of each event, by event and concept."""
     publishers: tuple[str, ...]
-    """By event: the broker where it is published."""
+    """The broker where each event is published."""
     clauses: Mapping[str, tuple[WhereClause, ...]] = field(repr=False)
-    """By WHERE text."""
+    """The clauses of each WHERE text."""
     event_bytes: int = PHOTO_BYTES
 
     @property
     def beliefs(self) -> Beliefs:
-        """What brokers believe, which is the truth about costs and selectivities."""
+        """What brokers believe about costs and selectivities, which is the truth."""
         one = self.instance
         return Beliefs.of(concepts(one.concepts), one.costs, one.selectivity, one.answered_by)
 
@@ -201,7 +199,7 @@ class Workload:
         return self.clauses[where]
 
     def expected(self) -> set[tuple[int, str]]:
-        """Who must be notified of what: every subscription is evaluated on every event.
+        """The notifications that must be made: every subscription is evaluated on every event.
 
         >>> from caddis.lab.workloads.instances import paper_workload
         >>> rng = np.random.default_rng(1)
@@ -221,7 +219,7 @@ class Workload:
 
 
 def concepts(count: int) -> tuple[Concept, ...]:
-    """c0(photo), c1(photo), ..."""
+    """The concepts c0(photo), c1(photo), and so on."""
     column = Column(("photo",), pa.string())
     return tuple(Concept(f"c{number}", column) for number in range(count))
 
@@ -261,7 +259,7 @@ def parsed(wheres: list[str], concepts: int) -> dict[str, tuple[WhereClause, ...
 
 
 def _homes(topology: Topology, count: int, rng: np.random.Generator) -> Int32s:
-    """By subscription: its broker, in proportion to the brokers' loads."""
+    """A broker for each subscription, in proportion to the brokers' loads."""
     loads: Floats = rng.random(len(topology))
     homes: Int32s = rng.choice(len(topology), size=count, p=loads / loads.sum()).astype(np.int32)
     return homes

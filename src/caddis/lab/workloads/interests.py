@@ -4,9 +4,9 @@
     zipf      a topic's support falls with its rank; independently, too
     planted   subscribers and topics belong to groups, and people want the topics of their groups
 
-Independent interests have little to cluster but the topics' supports; planted ones show what
+Independent interests have nothing to cluster except the topics' supports; planted ones show what
 K-Means finds when there is something to find. Every subscriber has a row, even if it wants nothing.
-Time and memory go with the interests, not with subscribers times topics.
+Time and memory are in proportion to the interests, not to subscribers times topics.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ def planted(
 
 Model = Callable[[int, int, np.random.Generator], Interests]
 MODELS: dict[str, Model] = {"uniform": uniform, "zipf": zipf_interests, "planted": planted}
-"""By name: interests of some subscribers in some topics."""
+"""Models by name; a model draws the interests of some subscribers in some topics."""
 
 
 def redrawn(
     interests: Interests, other: Interests, changed: int, rng: np.random.Generator
 ) -> Interests:
-    """Everybody's interest in some random topics as in `other`; in the rest as it is."""
+    """Interests in which some random topics are wanted as in `other`, and the rest as before."""
     renewed = np.zeros(interests.topic_count, np.bool_)
     renewed[rng.choice(len(renewed), changed, replace=False)] = True
     kept, fresh = ~renewed[interests.topics], renewed[other.topics]
@@ -110,7 +110,7 @@ def from_json(text: str, rates: Int64s | None = None) -> tuple[Interests, list[s
 
 
 def _lists(text: str) -> dict[str, list[str]]:
-    """By subscriber: the topics' names, at least one in all."""
+    """The topics' names that each subscriber wants; somebody must want something."""
     try:
         wanted = json.loads(text)
     except ValueError:
@@ -126,7 +126,7 @@ def _lists(text: str) -> dict[str, list[str]]:
 
 
 def zipf_supports(topics: int, wanted: float, exponent: float) -> Floats:
-    """By rank: which share of the subscribers wants a topic; together they want `wanted`."""
+    """The share of subscribers that wants each topic, by rank; the shares add up to `wanted`."""
     if not 0 < wanted <= MOST_SUPPORT * topics:
         raise TopicError(
             f"a subscriber wants from 0 to {MOST_SUPPORT} of {topics} topics, not {wanted}"
@@ -140,7 +140,7 @@ def zipf_supports(topics: int, wanted: float, exponent: float) -> Floats:
 
 
 def chosen(size: int, chance: float, rng: np.random.Generator) -> Int64s:
-    """Which of `size` are chosen when each is with the same chance, by the gaps between them."""
+    """Choose among `size` things, each with the same chance, by drawing the gaps between them."""
     if chance <= 0:
         return np.zeros(0, np.int64)
     ahead = int(size * chance + 6 * np.sqrt(size * chance) + 10)
@@ -166,5 +166,5 @@ def _packed(owners: Int64s, topics: Int64s, subscribers: int, rates: Int64s) -> 
 
 
 def owners_of(interests: Interests) -> Int64s:
-    """By interest: the number of the subscriber whose it is."""
+    """The number of the subscriber that has each interest."""
     return np.repeat(np.arange(interests.subscribers), np.diff(interests.offsets))

@@ -1,9 +1,9 @@
 """The demo's picture stream: what cameras see in a day, and what people wait for.
 
 A few photos are enough for thousands of frames: each frame is some part of a photo, perhaps
-mirrored, in another light. Some frames repeat what their camera saw before, byte by byte, and some
-are damaged on the way, as happens to cameras. Three networks share the concepts among them, so that
-most subscriptions need more than one, and which runs first matters.
+mirrored, in another light. Some frames repeat an earlier one of their camera, byte by byte, and
+some are damaged on the way. Three networks share the concepts among them, so that most
+subscriptions need more than one network, and it matters which one runs first.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MIDNIGHT = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 SIDE = 300
 """Pixels of a frame's short side."""
 REPEATED, DAMAGED = 0.08, 0.01
-"""The share of the frames."""
+"""The shares of frames that repeat an earlier one, and that are damaged."""
 
 CITIES = ("Galway", "Dublin", "Cork", "Sligo", "Limerick", "Ennis")
 PLACES = ("street", "cafe", "garden", "roof")
@@ -56,16 +56,16 @@ WHEEL_PHOTOS: Mapping[str, tuple[str, float]] = {
     "china.jpg": ("sklearn", 2),
     "flower.jpg": ("sklearn", 2),
 }
-"""Photos that ship in packages: in which, and how often cameras see them."""
+"""Photos that ship in packages: the package, and how often cameras see the photo."""
 
 CONCEPTS = (
     ("motorcycle", "bicycle", "car", "boat", "aircraft", "rocket", "flower", "photographer"),
     ("cat", "dog", "bird", "building", "bridge", "mountain", "beach"),
     ("food", "coffee", "dessert", "fruit", "bottle"),
 )
-"""What EfficientNet-Lite 0, 1 and 2 are asked."""
+"""The concepts that EfficientNet-Lite 0, 1 and 2 answer."""
 OWN_CONCEPTS = {"photographer": [872]}
-"""ImageNet knows no photographers, but tripods."""
+"""ImageNet has no class for photographers, but it has one for tripods."""
 THRESHOLDS = (0.25, 0.35, 0.35)
 
 NAMED: Mapping[str, str] = {
@@ -86,7 +86,7 @@ NAMED: Mapping[str, str] = {
     "nothing-to-see": "camera = 'street-limerick' AND NOT (motorcycle(photo) OR cat(photo) OR "
     "building(photo) OR food(photo) OR flower(photo) OR rocket(photo))",
 }
-"""Subscriptions that the demo shows, each with what it got."""
+"""The subscriptions that the demo shows, each with its matches."""
 
 _WRITTEN = """
     camera = '{camera}' AND {quick}(photo) AND NOT {slow}(photo)
@@ -120,7 +120,7 @@ class Shot:
     """Left, top, right and bottom, as shares of the photo's sides."""
     mirrored: bool
     light: float
-    """1 as it is; less is darker."""
+    """The factor of brightness; below 1 the frame is darker than the photo."""
     damaged: bool
 
 
@@ -139,9 +139,9 @@ def photo_models() -> list[Model]:
 
 
 def shots(frames: int, weights: Sequence[float], seed: int) -> list[Shot]:
-    """What cameras take, in the order of time.
+    """The shots that cameras take, in the order of time.
 
-    weights: by photo, how often it is seen.
+    weights: how often each photo is seen.
 
     >>> [shot.photo for shot in shots(5, [1, 0], seed=1)]
     [0, 0, 0, 0, 0]
@@ -161,9 +161,9 @@ def shots(frames: int, weights: Sequence[float], seed: int) -> list[Shot]:
 
 
 def frame_of(photo: Bytes, shot: Shot) -> bytes:
-    """The frame, a JPEG; of a damaged one only the beginning.
+    """A frame as JPEG; a damaged one ends after a quarter.
 
-    photo: red, green and blue of each pixel (height, width, 3).
+    photo: red, green and blue of each pixel, an array of height × width × 3.
     """
     pil = needs_pillow()
     height, width = photo.shape[:2]
@@ -186,7 +186,7 @@ def frame_of(photo: Bytes, shot: Shot) -> bytes:
 def photo_events(taken: Sequence[Shot], paths: Sequence[str]) -> pa.Table:
     """The frames as events, with the columns of PHOTO_SCHEMA, spread over a day.
 
-    paths: by frame, where it lies.
+    paths: where each frame lies.
     """
     every = dt.timedelta(days=1) / max(1, len(taken))
     moments = [MIDNIGHT + number * every for number in range(len(taken))]
@@ -201,7 +201,7 @@ def photo_events(taken: Sequence[Shot], paths: Sequence[str]) -> pa.Table:
 
 
 def photo_subscriptions(drawn: int, seed: int) -> pa.Table:
-    """The named subscriptions, and as many more as are to be drawn."""
+    """The named subscriptions, and `drawn` more."""
     rng = np.random.default_rng([seed, 6])
     ids = [*NAMED, *(f"drawn-{number:04d}" for number in range(drawn))]
     wheres = [*NAMED.values(), *(_where(rng) for _ in range(drawn))]
@@ -209,7 +209,7 @@ def photo_subscriptions(drawn: int, seed: int) -> pa.Table:
 
 
 def _shot(chances: Floats, rng: np.random.Generator) -> Shot:
-    """Some part of a photo, from 70% of its sides to all of it."""
+    """A shot of some part of a photo, from 70% of its sides to all of it."""
     share = rng.uniform(0.7, 1.0)
     left, top = rng.uniform(0, 1 - share, 2).tolist()
     return Shot(
@@ -223,7 +223,7 @@ def _shot(chances: Floats, rng: np.random.Generator) -> Shot:
 
 
 def _where(rng: np.random.Generator) -> str:
-    """What somebody may wait for."""
+    """A WHERE clause that somebody might write."""
     quick, middle, slow = (rng.permutation(names).tolist() for names in CONCEPTS)
     camera, city = CAMERAS[int(rng.integers(len(CAMERAS)))]
     hour = int(rng.integers(0, 22))

@@ -7,16 +7,13 @@ attributes; the others are null. Which columns and values are popular is the sam
 subscriptions and for every seed, so that both sides may be drawn apart from each other.
 
 Everything is an interval of whole numbers underneath: a string is its place among the sorted
-words, a double is a count of hundredths. `zipf_predicates` gives that packed form, for
-baselines that do not parse; `zipf_subscriptions` writes the same subscriptions as WHERE clauses. The
-exponents and the widths of the ranges were tuned by brute force. On three draws of 30,000 subscriptions and
-3,000 events 0.0113-0.0128% of all pairs match when columns are drawn freely, 0.0116-0.0128% with
-300 shapes; other numbers of shapes differ more (100: 0.008%, 500: 0.014%).
+words, a double is a count of hundredths. `zipf_predicates` gives that packed form, for baselines
+that do not parse; `zipf_subscriptions` writes the same subscriptions as WHERE clauses, operator by
+operator for all of them at once, since a million take some seconds even so.
 
-The subscriptions of the synthetic workload, written as WHERE clauses.
-
-A million of them take some seconds: predicates are written operator by operator, each time for
-all subscriptions at once, and then put back in their order and joined by AND.
+The exponents and the widths of the ranges were tuned by brute force. On three draws of 30,000
+subscriptions and 3,000 events 0.0113-0.0128% of all pairs match when columns are drawn freely,
+0.0116-0.0128% with 300 shapes; other numbers of shapes differ more (100: 0.008%, 500: 0.014%).
 """
 
 from dataclasses import dataclass

@@ -39,7 +39,9 @@ def plan_of(instance: Instance, demand: Demand) -> Plan:
 
 
 def policy_costs(instance: Instance, outcomes: Bools, policy: Policy) -> Floats:
-    """What each event (row of events × concepts) costs under a policy; all clauses are candidates.
+    """What each event costs under a policy, if all clauses are candidates.
+
+    outcomes: what is true of each event, a matrix of events × concepts.
 
     >>> from caddis.ordering import POLICIES
     >>> twice = Instance(
@@ -63,7 +65,7 @@ def policy_costs(instance: Instance, outcomes: Bools, policy: Policy) -> Floats:
 def candidate_costs(
     instance: Instance, outcomes: Bools, policy: Policy, events: Int32s, clauses: Int32s
 ) -> Floats:
-    """The same for events that have some of the clauses as candidates: pairs sorted by event."""
+    """What each event costs if only some clauses are its candidates: pairs sorted by event."""
     demand = demand_of(instance)
     event_of = np.arange(len(outcomes), dtype=np.int32)
     if not policy.shares:
