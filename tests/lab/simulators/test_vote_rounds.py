@@ -229,7 +229,7 @@ def test_inputs_do_not_change_while_messages_are_under_way():
 
 @pytest.mark.parametrize("parents", [[], [0], [-1, 2, 0], [-1, -1]])
 def test_what_is_no_tree_is_refused(parents):
-    with pytest.raises(TopicError, match="parents that stand before"):
+    with pytest.raises(TopicError, match="a tree is given by parents"):
         Tree.of(parents)
 
 

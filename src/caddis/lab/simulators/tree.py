@@ -164,7 +164,7 @@ class TreeSimulator:
         self._epochs: dict[tuple[int, int], int] = {}
         """The last epoch of each link, which is named by its two ends in ascending order."""
         self._ordered: dict[tuple[object, ...], float] = {}
-        """When the last of whatever keeps its order arrives: an epoch's packets, a link's changes."""
+        """When the last packet of each epoch arrives, and the last change of each link."""
         self._to_do: list[tuple[float, int, Callable[[], None]]] = []
         self._arriving: list[tuple[float, int, int, Link, Any]] = []
         self._count = 0
