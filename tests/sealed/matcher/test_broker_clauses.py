@@ -10,7 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from caddis.errors import ReplayedEvent, SealedError, SubscriptionError, TamperedEvent
+from caddis.errors import (
+    ReplayedEvent,
+    SealedError,
+    SubscriptionError,
+    TamperedEvent,
+    TruncatedEvent,
+)
 from caddis.language import Clause, Column, InValues, ValueSet
 from caddis.models import Asker, Catalogue, Statistics
 from caddis.overlay import messages
@@ -94,6 +100,17 @@ def test_clauses_that_are_not_sealed_make_no_matcher(predicate: InValues):
     clauses = clause_table([(Clause((predicate,)),)])
     with pytest.raises(SealedError, match="sealed"):
         SealedMatcher.from_clauses(clauses, pa.array([0]))
+
+
+def test_a_broker_hears_of_events_that_are_badly_made():
+    clauses = clause_table([sealed_clauses_of("TRUE")])
+    refused: list[Refusal] = []
+    ids = pa.array(["all"])
+    matcher = SealedMatcher.from_clauses(clauses, ids, on_refused=refused.extend)
+    found = matcher.candidates(changed(sealed_events(), 1, "epoch", None))
+    assert found.rows.tolist() == [0, 2, 3, 4, 5]
+    assert [(one.row, type(one.error)) for one in refused] == [(1, TruncatedEvent)]
+    assert tuple(refused) == found.refused
 
 
 # ------------------------------------------------------------------------------------- overlays

@@ -63,6 +63,8 @@ from caddis.sealed.prefilter import Prefilter, PrefilterArrays, encode
 FORMAT = "sealed 1"
 GROUP_ARRAYS = ("links", "token_starts", "tokens", "vector_starts", "vectors", "vector_norms")
 
+GROUP_NUMBERS = ("stream", "epoch", "bits", "unsifted")
+
 Parts = tuple[tuple[ClauseGroup, ...], Int32s, pa.Array]
 
 
@@ -233,13 +235,7 @@ def _save_group(folder: Path, number: int, group: ClauseGroup) -> dict[str, Any]
             write_array(folder, f"group{number}_sieve_{name}", array)
     elif group.sieve is not None or group.late is not None:
         raise SealedError("only matchers with the prefilter 'rarest-bit' are saved")
-    return {
-        "stream": group.stream,
-        "epoch": group.epoch,
-        "bits": group.bits,
-        "unsifted": group.unsifted,
-        "sifted": sifted,
-    }
+    return {name: getattr(group, name) for name in GROUP_NUMBERS} | {"sifted": sifted}
 
 
 def _load_group(folder: Path, number: int, described: dict[str, Any]) -> ClauseGroup:
@@ -248,14 +244,7 @@ def _load_group(folder: Path, number: int, described: dict[str, Any]) -> ClauseG
         names = (f"group{number}_sieve_{name}" for name in PrefilterArrays._fields)
         sieve = Prefilter(PrefilterArrays(*(mapped(folder, name) for name in names)))
     arrays = {name: mapped(folder, f"group{number}_{name}") for name in GROUP_ARRAYS}
-    return ClauseGroup(
-        stream=described["stream"],
-        epoch=described["epoch"],
-        bits=described["bits"],
-        unsifted=described["unsifted"],
-        sieve=sieve,
-        **arrays,
-    )
+    return ClauseGroup(sieve=sieve, **arrays, **{name: described[name] for name in GROUP_NUMBERS})
 
 
 DIMENSIONS = 3
