@@ -243,8 +243,9 @@ def _load_group(folder: Path, number: int, described: dict[str, Any]) -> ClauseG
     if described["sifted"]:
         names = (f"group{number}_sieve_{name}" for name in PrefilterArrays._fields)
         sieve = Prefilter(PrefilterArrays(*(mapped(folder, name) for name in names)))
-    arrays = {name: mapped(folder, f"group{number}_{name}") for name in GROUP_ARRAYS}
-    return ClauseGroup(sieve=sieve, **arrays, **{name: described[name] for name in GROUP_NUMBERS})
+    fields: dict[str, Any] = {name: described[name] for name in GROUP_NUMBERS}
+    fields |= {name: mapped(folder, f"group{number}_{name}") for name in GROUP_ARRAYS}
+    return ClauseGroup(sieve=sieve, **fields)
 
 
 DIMENSIONS = 3
