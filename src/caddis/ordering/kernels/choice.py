@@ -98,7 +98,7 @@ def thoughtful(policy: int, begin: int, count: int, clauses: Clauses, plan: Plan
     if policy < ROLLOUT and not shares_links(begin, count, clauses):
         return ahead
     stack = compact(begin, count, clauses, len(plan.answered_by))
-    if stack.shares.size > 0:
+    if stack.clauses.shares.size > 0:
         either = lookahead_either(stack, plan)
         ahead = ahead if either == NONE else either
     return ahead if policy < ROLLOUT else better(stack, ahead, plan)

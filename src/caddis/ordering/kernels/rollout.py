@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from caddis.arrays import Bools, Floats, Int32s, Int64s
+from caddis.arrays import Floats, Int32s, Int64s
 from caddis.models import NO, UNASKED, YES, Marks
 from caddis.ordering.kernels.layout import MOST_ASKED, NONE, Clauses, PlanArrays
 from caddis.ordering.kernels.lookahead import lookahead
@@ -46,17 +46,8 @@ class Stack(NamedTuple):
     """The graph of one part; what changes has a row for each depth."""
 
     counts: Int64s
-    order: Int32s
-    literal_starts: Int64s
-    literal_counts: Int32s
-    literals: Int32s
-    twins: Int32s
-    weights: Int32s
-    pinned: Bools
-    share_starts: Int64s
-    shares: Int32s
-    done: Bools
-    verdicts: Marks
+    clauses: Clauses
+    """With a row for each depth in all that settling an event changes; `row` gives one of them."""
     known: Marks
     steps: Int64s
     """How many steps are left."""
@@ -85,8 +76,7 @@ def sizes(begin: int, count: int, clauses: Clauses) -> tuple[int, int, int, int]
 def new_stack(count: int, size: int, shared: int, links: int, concepts: int) -> Stack:
     """An empty stack for a part, of which nothing is known."""
     depths = MOST_DEPTH + 1
-    return Stack(
-        np.zeros(depths, np.int64),
+    clauses = Clauses(
         np.zeros((depths, count), np.int32),
         np.zeros(count, np.int64),
         np.zeros((depths, count), np.int32),
@@ -98,9 +88,9 @@ def new_stack(count: int, size: int, shared: int, links: int, concepts: int) -> 
         np.zeros(shared, np.int32),
         np.zeros((depths, links), np.bool_),
         np.zeros(count, np.uint8),
-        np.full(concepts, UNASKED, np.uint8),
-        np.zeros(1, np.int64),
     )
+    known = np.full(concepts, UNASKED, np.uint8)
+    return Stack(np.zeros(depths, np.int64), clauses, known, np.zeros(1, np.int64))
 
 
 @njit(cache=True)
@@ -111,61 +101,64 @@ def compact(begin: int, count: int, clauses: Clauses, concepts: int) -> Stack:
     """
     size, shared, lowest, links = sizes(begin, count, clauses)
     stack = new_stack(count, size, shared, links, concepts)
+    copy = stack.clauses
     stack.counts[0] = count
     at = used = 0
     for i in range(count):
         clause = clauses.order[begin + i]
-        stack.order[0, i], stack.literal_starts[i] = i, at
-        stack.literal_counts[0, i], stack.weights[0, i] = clauses.literal_counts[clause], 1
+        copy.order[0, i], copy.literal_starts[i] = i, at
+        copy.literal_counts[0, i], copy.weights[0, i] = clauses.literal_counts[clause], 1
         for j in range(clauses.literal_counts[clause]):
-            stack.literals[0, at] = clauses.literals[clauses.literal_starts[clause] + j]
+            copy.literals[0, at] = clauses.literals[clauses.literal_starts[clause] + j]
             at += 1
         while clause >= 0:
-            stack.pinned[i] = stack.pinned[i] or clauses.pinned[clause]
+            copy.pinned[i] = copy.pinned[i] or clauses.pinned[clause]
             for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
                 link = clauses.shares[s] - lowest
-                stack.shares[used] = link
-                stack.done[0, link] = clauses.done[clauses.shares[s]]
+                copy.shares[used] = link
+                copy.done[0, link] = clauses.done[clauses.shares[s]]
                 used += 1
             clause = clauses.twins[clause]
-        stack.share_starts[i + 1] = used
+        copy.share_starts[i + 1] = used
     return stack
 
 
 @njit(cache=True)
 def row(stack: Stack, depth: int) -> Clauses:
     """The clauses as they are at a depth."""
+    rows = stack.clauses
     return Clauses(
-        stack.order[depth],
-        stack.literal_starts,
-        stack.literal_counts[depth],
-        stack.literals[depth],
-        stack.twins[depth],
-        stack.weights[depth],
-        stack.pinned,
-        stack.share_starts,
-        stack.shares,
-        stack.done[depth],
-        stack.verdicts,
+        rows.order[depth],
+        rows.literal_starts,
+        rows.literal_counts[depth],
+        rows.literals[depth],
+        rows.twins[depth],
+        rows.weights[depth],
+        rows.pinned,
+        rows.share_starts,
+        rows.shares,
+        rows.done[depth],
+        rows.verdicts,
     )
 
 
 @njit(cache=True)
 def push(stack: Stack, depth: int) -> None:
     """Copy a row to the next, and settle that by what is known."""
+    clauses = stack.clauses
     count, to = stack.counts[depth], depth + 1
     for i in range(count):
-        clause = stack.order[depth, i]
-        stack.order[to, i] = clause
-        stack.literal_counts[to, clause] = stack.literal_counts[depth, clause]
-        stack.weights[to, clause] = stack.weights[depth, clause]
-        start = stack.literal_starts[clause]
-        for j in range(start, start + stack.literal_counts[depth, clause]):
-            stack.literals[to, j] = stack.literals[depth, j]
-    for i in range(stack.twins.shape[1]):
-        stack.twins[to, i] = stack.twins[depth, i]
-    for link in range(stack.done.shape[1]):
-        stack.done[to, link] = stack.done[depth, link]
+        clause = clauses.order[depth, i]
+        clauses.order[to, i] = clause
+        clauses.literal_counts[to, clause] = clauses.literal_counts[depth, clause]
+        clauses.weights[to, clause] = clauses.weights[depth, clause]
+        start = clauses.literal_starts[clause]
+        for j in range(start, start + clauses.literal_counts[depth, clause]):
+            clauses.literals[to, j] = clauses.literals[depth, j]
+    for i in range(clauses.twins.shape[1]):
+        clauses.twins[to, i] = clauses.twins[depth, i]
+    for link in range(clauses.done.shape[1]):
+        clauses.done[to, link] = clauses.done[depth, link]
     stack.counts[to] = settle(FIRST, count, row(stack, to), stack.known, count < 0)
 
 
@@ -180,12 +173,13 @@ def pick(by_price: bool, stack: Stack, depth: int, plan: PlanArrays) -> int:
 @njit(cache=True)
 def concepts_at(stack: Stack, depth: int, model: int, answered_by: Int32s, asked: Int32s) -> int:
     """How many concepts of a model are open at a depth, or -1 if they do not fit `asked`."""
+    clauses = stack.clauses
     found = 0
     for i in range(stack.counts[depth]):
-        clause = stack.order[depth, i]
-        start = stack.literal_starts[clause]
-        for at in range(start, start + stack.literal_counts[depth, clause]):
-            concept = stack.literals[depth, at] >> 1
+        clause = clauses.order[depth, i]
+        start = clauses.literal_starts[clause]
+        for at in range(start, start + clauses.literal_counts[depth, clause]):
+            concept = clauses.literals[depth, at] >> 1
             if answered_by[concept] != model:
                 continue
             k = 0
@@ -274,10 +268,11 @@ def better(stack: Stack, ahead: int, plan: PlanArrays) -> int:
 @njit(cache=True)
 def promise(stack: Stack, clause: int, plan: PlanArrays) -> float:
     """What a clause alone is expected to cost, divided by its chance to hold: less is better."""
-    cost, chance, start = 0.0, 1.0, stack.literal_starts[clause]
-    for at in range(start, start + stack.literal_counts[0, clause]):
-        cost += chance * plan.costs[plan.answered_by[stack.literals[0, at] >> 1]]
-        chance *= plan.chances[stack.literals[0, at]]
+    clauses = stack.clauses
+    cost, chance, start = 0.0, 1.0, clauses.literal_starts[clause]
+    for at in range(start, start + clauses.literal_counts[0, clause]):
+        cost += chance * plan.costs[plan.answered_by[clauses.literals[0, at] >> 1]]
+        chance *= plan.chances[clauses.literals[0, at]]
     return cost / max(chance, 1e-12)
 
 
@@ -294,35 +289,37 @@ def by_promise(stack: Stack, plan: PlanArrays) -> Int32s:
 @njit(cache=True)
 def gate(stack: Stack, clause: int, waiting: Floats) -> float:
     """How likely a link still waits for a clause when its turn comes."""
-    if stack.pinned[clause]:
+    clauses = stack.clauses
+    if clauses.pinned[clause]:
         return 1.0
     satisfied = 1.0
-    for s in range(stack.share_starts[clause], stack.share_starts[clause + 1]):
-        satisfied *= 1 - waiting[stack.shares[s]]
+    for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+        satisfied *= 1 - waiting[clauses.shares[s]]
     return 1 - satisfied
 
 
 @njit(cache=True)
 def value(stack: Stack, tried: Int32s, plan: PlanArrays, waiting: Floats, idle: Floats) -> float:
     """What is expected to be paid for the first row, with what is known besides."""
+    clauses = stack.clauses
     for link in range(len(waiting)):
-        waiting[link] = 0.0 if stack.done[0, link] else 1.0
+        waiting[link] = 0.0 if clauses.done[0, link] else 1.0
     for model in range(len(plan.costs)):
         idle[model] = 1.0
     for clause in tried:
-        start = stack.literal_starts[clause]
-        end = start + stack.literal_counts[0, clause]
-        holds = thin_chance(stack.literals[0], start, end, stack.known, plan.chances)
+        start = clauses.literal_starts[clause]
+        end = start + clauses.literal_counts[0, clause]
+        holds = thin_chance(clauses.literals[0], start, end, stack.known, plan.chances)
         if holds < 0:
             continue
         reach = gate(stack, clause, waiting)
         for at in range(start, end):
-            literal = stack.literals[0, at]
+            literal = clauses.literals[0, at]
             if stack.known[literal >> 1] == UNASKED:
                 idle[plan.answered_by[literal >> 1]] *= 1 - reach
                 reach *= plan.chances[literal]
-        for s in range(stack.share_starts[clause], stack.share_starts[clause + 1]):
-            waiting[stack.shares[s]] *= 1 - holds
+        for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+            waiting[clauses.shares[s]] *= 1 - holds
     total = 0.0
     for model in range(len(plan.costs)):
         total += plan.costs[model] * (1 - idle[model])
@@ -332,9 +329,10 @@ def value(stack: Stack, tried: Int32s, plan: PlanArrays, waiting: Floats, idle: 
 @njit(cache=True)
 def open_models(stack: Stack, plan: PlanArrays) -> Int64s:
     """The models that clauses of the first row need."""
+    clauses = stack.clauses
     needed = np.zeros(len(plan.costs), np.bool_)
-    for at in range(stack.literals.shape[1]):
-        needed[plan.answered_by[stack.literals[0, at] >> 1]] = True
+    for at in range(clauses.literals.shape[1]):
+        needed[plan.answered_by[clauses.literals[0, at] >> 1]] = True
     return np.flatnonzero(needed)
 
 
@@ -344,8 +342,9 @@ def lookahead_either(stack: Stack, plan: PlanArrays) -> int:
 
     NONE if a model answers too many open concepts for that to be worked out.
     """
+    clauses = stack.clauses
     tried = by_promise(stack, plan)
-    waiting, idle = np.empty(stack.done.shape[1]), np.empty(len(plan.costs))
+    waiting, idle = np.empty(clauses.done.shape[1]), np.empty(len(plan.costs))
     asked = np.empty(MOST_ASKED, np.int32)
     best, least = NONE, np.inf
     for model in open_models(stack, plan):
