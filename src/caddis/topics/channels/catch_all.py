@@ -99,6 +99,7 @@ def catch_all(
     for topic, number in (before or {}).items():
         if number >= first and topic in whole:
             buckets.put(topic, int(number))
+    # Stay where possible, relieve what is too full, place the rest largest first, then tidy up.
     buckets.relieve()
     homeless = [topic for topic in whole if topic not in buckets.places]
     buckets.settle(sorted(homeless, key=lambda topic: (-whole[topic], topic)))
@@ -182,6 +183,7 @@ class _Buckets:
 
     def settle(self, topics: list[str]) -> None:
         """Give each topic the fullest bucket that has room for it, or a new one."""
+        # Best fit: buckets are kept sorted by the room that is left in them.
         room = sorted((self._bound - load, number) for number, load in self._loads.items())
         free = self._free_numbers(len(topics))
         for topic in topics:

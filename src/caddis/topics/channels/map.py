@@ -260,6 +260,7 @@ class ServedMaps:
     def adopt(self, new: ChannelMap) -> list[tuple[Link, Wake]]:
         """Take up a map if it is newer; the one before it goes on to serve for an overlap."""
         old = self.current
+        # `latest` raises if both have the same version and are different.
         if old.latest(new) is old:
             return []
         self.current, self._old[old.version] = new, old

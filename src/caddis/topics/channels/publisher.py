@@ -84,6 +84,7 @@ class ChannelPublisher:
         self._new[topic] = TELLINGS
         event = Event(self.name, topic, number, body)
         sent: Sent = [(Channel(one), event) for one in channels]
+        # After a quiet time the next digest may be far away: the new number must be told sooner.
         if self._pause_ms > self._settings.digest_ms or TellNumbers() not in self._alarms:
             self._pause_ms = self._settings.digest_ms
             sent.append(self._next_digest())
@@ -136,6 +137,7 @@ class ChannelPublisher:
             if len(chosen) >= most:
                 break
             chosen[topic] = None
+        # What was told moves to the end of the queue.
         for topic in chosen:
             self._last[topic] = self._last.pop(topic)
         return list(chosen)
@@ -154,6 +156,7 @@ class ChannelPublisher:
             kept = self._kept.get(topic)
             if kept is None:
                 continue
+            # Only the last events are kept, so their numbers follow from how many they are.
             oldest = self._last[topic] - len(kept) + 1
             if first < oldest:
                 sent.append((peer, Gone(self.name, topic, min(oldest, last + 1))))

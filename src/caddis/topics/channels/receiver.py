@@ -178,6 +178,7 @@ class ChannelReceiver:
             self.tally.unwanted += 1
             return []
         window = source.window(event.topic, turn)
+        # During an overlap an event comes on two channels; an answer may come twice, too.
         if window.knows(event.number):
             self.tally.duplicates += 1
             return []
@@ -232,6 +233,7 @@ class ChannelReceiver:
         owes = source.open or source.acknowledged < self._turn
         if not owes or alarm in self._alarms or source.gone:
             return []
+        # Only what is missing now will have been waited for when the alarm rings.
         source.suspect()
         return [self._alarms.set(source.pause_ms, alarm)]
 
@@ -254,6 +256,7 @@ class ChannelReceiver:
         if topics := self._unacknowledged(source, self._turn):
             sent.append((peer, Start(self.name, source.acknowledged, self._turn, topics)))
         elif source.acknowledged < self._turn:
+            # All topics of the open turns were dropped again: there is nothing to ask for.
             source.acknowledged = self._turn
         if gaps := source.due():
             self.tally.asks += 1
@@ -281,6 +284,7 @@ class ChannelReceiver:
         topics = {gap.topic: None for gap in gaps}
         channels = {one for topic in topics for one in self._maps.channels_of(topic)}
         dead = sorted(channels - self._alive)
+        # They must prove again that they carry something before the next question.
         self._alive -= channels
         return [(Channel(one), Join(self.name)) for one in dead]
 

@@ -56,6 +56,7 @@ class ReceiveWindow:
         """Begin after a number, as the publisher acknowledged; what came early is delivered."""
         self.mark = self.suspected = after
         self.highest = max(self.highest, after)
+        # Events up to the acknowledged number were published before the subscription counted.
         near = range(after + 1, after + self._capacity + 1)
         self._held = {number: body for number, body in self._held.items() if number in near}
         return self._release()
@@ -146,6 +147,7 @@ class Source:
     def heard(self, *, answered: bool) -> None:
         """Note that the publisher gave a sign of itself; with `answered`, an answer."""
         self._silent, self.gone = 0, False
+        # After an answer the pause is the shortest again; any other sign only bounds it.
         most = 1 if answered else LOSS_PAUSES
         self.pause_ms = min(self.pause_ms, most * self._settings.ask_after_ms)
 

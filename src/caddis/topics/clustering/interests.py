@@ -120,6 +120,7 @@ def integer_rates(rates: Floats) -> tuple[Int64s, float]:
     if total <= LARGEST_RATES and (given == np.rint(given)).all():
         return given.astype(np.int64), 1.0
     room = np.log10(LARGEST_RATES) - np.log10(total) - np.log1p(len(given) / LARGEST_RATES)
+    # Powers of ten beyond the 300th come near the largest float.
     digits = min(int(np.floor(room)), 300)
     numbers = np.rint(_scaled(given, digits)).astype(np.int64)
     numbers[(numbers == 0) & (given > 0)] = 1
@@ -199,6 +200,8 @@ def count(interests: Interests, channels: Int32s, k: int) -> Tallies:
 def vote_costs(tallies: Tallies, channels: Int32s, rates: Int64s) -> Int64s:
     """What each topic would add to each channel, once it is taken out of its own."""
     topics = np.arange(len(rates))
+    # `fresh` would newly receive the channel: in the topic's own one, those who are there for it
+    # alone, who leave with it.
     fresh = tallies.wants[:, None] - tallies.shared
     receivers = np.broadcast_to(tallies.receivers, fresh.shape).copy()
     receivers[topics, channels] -= fresh[topics, channels]

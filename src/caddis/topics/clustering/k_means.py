@@ -226,7 +226,9 @@ def recut(table: Table, rng: np.random.Generator) -> Int32s:
     costs = table.merge_costs()
     pairs = rng.permutation(np.transpose(np.triu_indices(table.k, 1)))
     ranked = pairs[np.argsort(costs[pairs[:, 0], pairs[:, 1]], kind="stable")]
+    # The shuffle before the stable sort breaks ties at random.
     kept, freed = ranked[rng.integers(min(3, len(ranked)))]
+    # One is added so that a channel can be drawn even if none has any excess.
     weights = table.excesses().astype(np.float64) + 1.0
     weights[[kept, freed]] = 0.0
     divided = rng.choice(table.k, p=weights / weights.sum())

@@ -197,6 +197,7 @@ class ClusteringNode(Attentive):
             if isinstance(message, Announcement):
                 sent += self._hear_from_above(link, message)
             elif isinstance(message, Report):
+                # A report on an earlier map is void.
                 if message.version == self.version:
                     self._place.below[link] = message
             elif isinstance(message, Offer):
@@ -214,6 +215,7 @@ class ClusteringNode(Attentive):
 
     def _hear_from_above(self, link: Link, news: Announcement) -> Sent:
         before = self._place.above[link]
+        # A link begins with a whole map; the first map of all is known and need not be sent.
         base = self._first if before is None or news.version == FIRST else before
         new = self._place.above[link] = base.after(news)
         if link != self._place.up:
@@ -253,6 +255,7 @@ class ClusteringNode(Attentive):
             if self._is_complete:
                 sent += self._vote()
                 sent += self._report()
+            # A step of the leader may settle at once, where it is alone: go on until none does.
             step = self._next_step() if self._place.is_root else None
             if step is None:
                 return sent + self._set_alarm()
@@ -267,6 +270,7 @@ class ClusteringNode(Attentive):
             sent += self._ballots.join(link, up=False)
         if self._place.map_above:
             sent += self._ballots.join(self._place.up, up=True)
+        # What came from below was held until all below had the map, so it climbs in one packet.
         held, self._held = self._held, []
         sent += self._ballots.hear(held)
         sent += self._ballots.cast(self._standing.channels, favour=self._place.is_root)
@@ -321,6 +325,7 @@ class ClusteringNode(Attentive):
         assert self._leader is not None
         offered, self._offered = self._offered, None
         nodes = max(self._place.nodes, offered.nodes if offered else 0)
+        # Higher than the version that this node has, even if another root issued that.
         self._issued = max(self._issued, self.version.number) + 1
         version, channels = Version(self._issued, self.name), self._leader.schedule.channels
         news = self._standing.followed_by(version, nodes, step.stage, step.topics, channels)
@@ -338,5 +343,6 @@ class ClusteringNode(Attentive):
         return []
 
     def _stop_waiting(self) -> None:
+        # An alarm that has rung but was not acted on yet belongs to the old situation, too.
         self._alarms.cancel(WAITED)
         self._rang = False

@@ -150,6 +150,7 @@ class Schedule:
         """
         self.waves += 1
         mode, topics = self._wave
+        # A single move always pays, as its vote was exact; only several can raise the cost.
         if self._trial and len(self._trial.topics) > 1 and cost >= self._trial.cost:
             self._take_back(self._trial)
             return self._next(mode)
@@ -196,6 +197,7 @@ class Schedule:
 
     def _try(self, trial: Trial, most: int) -> None:
         """Make some of the moves; the topics of the others vote next."""
+        # Which of the moves pay together is unknown, so those to be made are drawn.
         order = self._rng.permutation(len(trial.topics))
         some, rest = order[:most], order[most:]
         queued = self._turn[~np.isin(self._turn, trial.topics[rest])]

@@ -70,6 +70,7 @@ class Hashing:
 
     def positions_of(self, elements: Iterable[Element]) -> Int32s:
         """The places of each element, a row each."""
+        # Little-endian numbers of 8 bytes each, on every machine.
         digests = [self._digest(element) for element in listed(elements)]
         places = np.frombuffer(b"".join(digests), "<u8")
         rows = places.reshape(len(digests), self._blocks * PLACES_IN_A_DIGEST)
@@ -288,6 +289,7 @@ class MajorityCascade(Attentive):
         sent: Sent = []
         if self._places is None:
             return sent
+        # An outcome changes only the inputs of later filters, so one pass in order is enough.
         alive: Bools = np.ones(len(self._places[0]), np.bool_)
         for level, (one, places) in enumerate(zip(self.filters, self._places, strict=True)):
             sent += _labelled(level, one.set_places(places[alive]))

@@ -165,6 +165,8 @@ class Aggregator(Poll):
         if link not in self._above and link not in self._below:
             raise not_up(link)
         (self._above if link in self._above else self._below).pop(link)
+        # Without a child that had not told yet a sum may now be complete, and without a parent this
+        # node is a root.
         return self._speak(self._all())
 
     def handle_all(self, heard: Sequence[tuple[Link, Sums | Outcomes | Recount]]) -> Sent:
@@ -216,11 +218,13 @@ class Aggregator(Poll):
     def _speak(self, rows: Int32s) -> Sent:
         sums, complete = self._sums(rows), self._are_complete(rows)
         if not self._above:
+            # A root decides only on complete sums; UNKNOWN leaves the last outcome as it is.
             outcomes = np.full(len(rows), UNKNOWN, np.int32)
             outcomes[complete] = self._decide(sums[complete])
             return self._announce(rows, outcomes)
         link, end = next(reversed(self._above.items()))
         sent = self._announce(rows, end.outcomes[rows])
+        # Sums go up when they are complete for the first time, and then only when they change.
         new = complete & ~(end.summed[rows] & (end.sums[rows] == sums).all(axis=1))
         if new.any():
             some = rows[new]
