@@ -111,9 +111,9 @@ class BloomPrefilteringOptions(StudyOptions):
 def command(options: BloomPrefilteringOptions) -> None:
     """Draw what "Bloom Filters: A Content Based Prefiltering Technique" claims, and ours.
 
-    The figures show how many encrypted tests Bloom filters leave, how long it
-    takes to find them, how often filters err, and what that depends on: the
-    paper's lists and filters beside ours. Each run is kept as soon as it is
+    The figures show how many encrypted tests Bloom filters leave, how long
+    prefiltering takes, how often filters err, and what all that depends on:
+    the paper's lists and filters beside ours. Each run is kept as soon as it is
     done, so the same command goes on where Ctrl-C stopped it. Runs with a
     clock are done one at a time.
     """
