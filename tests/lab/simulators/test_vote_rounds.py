@@ -33,28 +33,28 @@ class RealNodes:
     """Real nodes in rounds: each takes in all that it is sent in a round, then answers."""
 
     def __init__(self, parents: list[int], nodes: Sequence[Voter | SignVoter]) -> None:
-        self.nodes, self.said = nodes, Heard()
+        self.nodes, self.sending = nodes, Heard()
         for node, above in enumerate(parents):
             if above >= 0:
                 nodes[node].neighbour_joined(above)
                 nodes[above].neighbour_joined(node)
 
     def change(self, some: Iterable[int], inputs: Int64s) -> None:
-        self.said = heard(
+        self.sending = heard(
             (node, self.nodes[node].set_input(own)) for node, own in zip(some, inputs, strict=True)
         )
 
     def step(self) -> None:
         arriving: dict[int, list[tuple[Link, Any]]] = {}
-        for (node, link), message in self.said.items():
+        for (node, link), message in self.sending.items():
             arriving.setdefault(link, []).append((node, message))
-        self.said = heard(
+        self.sending = heard(
             (node, self.nodes[node].handle_all(all_)) for node, all_ in arriving.items()
         )
 
 
-def heard(said: Iterable[tuple[int, Sent]]) -> Heard:
-    return {(node, int(str(link))): message for node, some in said for link, message in some}
+def heard(sending: Iterable[tuple[int, Sent]]) -> Heard:
+    return {(node, int(str(link))): message for node, some in sending for link, message in some}
 
 
 def neighbours(tree: Tree) -> list[list[int]]:
@@ -80,11 +80,11 @@ def cases(draw: st.DrawFn) -> tuple[Tree, Int64s]:
 
 
 def radius_by_hand(tree: Tree, rounds: list[list[tuple[int, int]]]) -> list[int]:
-    """Who was told of whom, as sets; the farthest of them by distance in the tree."""
+    """Who heard of whom, as sets; the farthest of them by distance in the tree."""
     near = neighbours(tree)
     of: dict[tuple[int, int], set[int]] = {link: set() for link in links(tree)}
-    for said in rounds:
-        news = {(u, w): {u}.union(*(of[u, v] for v in near[u] if v != w)) for u, w in said}
+    for sending in rounds:
+        news = {(u, w): {u}.union(*(of[u, v] for v in near[u] if v != w)) for u, w in sending}
         for (u, w), nodes in news.items():
             of[w, u] = nodes
     known = [set().union(*(of[u, w] for w in near[u])) for u in range(len(tree))]
@@ -109,11 +109,13 @@ def test_every_message_of_every_round_is_the_one_that_real_nodes_send(case, data
     vote, both = VoteRounds(tree, costs), links(tree)
     real.change(range(len(tree)), costs)
     for _ in range(2):
-        for said in vote.spoken():
-            told = {both[link]: vote._sent[link].tolist() for link in said.tolist()}
-            assert told == {link: votes.costs[0].tolist() for link, votes in real.said.items()}
+        for sending in vote.spoken():
+            carried = {both[link]: vote._sent[link].tolist() for link in sending.tolist()}
+            assert carried == {
+                link: votes.costs[0].tolist() for link, votes in real.sending.items()
+            }
             real.step()
-        assert real.said == {}
+        assert real.sending == {}
         assert vote.choices.tolist() == [voter.choice() for voter in voters]
         assert set(vote.choices.tolist()) == {int(costs.sum(axis=0).argmin())}
         some = sorted(data.draw(st.sets(st.integers(0, len(tree) - 1), min_size=1)))
@@ -132,14 +134,14 @@ def test_pairs_are_voted_on_as_real_nodes_do(case):
     found, both = PairRounds(tree, costs), links(tree)
     real.change(range(len(tree)), votes)
     numbers = 0
-    for said in found.spoken():
-        assert {both[link] for link in said.tolist()} == set(real.said)
-        for link in said.tolist():
-            signs = real.said[both[link]]
+    for sending in found.spoken():
+        assert {both[link] for link in sending.tolist()} == set(real.sending)
+        for link in sending.tolist():
+            signs = real.sending[both[link]]
             assert found._sent[link, signs.votes].tolist() == signs.values.tolist()
             numbers += len(signs.votes)
         real.step()
-    assert real.said == {}
+    assert real.sending == {}
     assert round(found.numbers * len(tree)) == numbers
     assert found.choices.tolist() == [winner(voter.signs) for voter in voters]
     assert set(found.choices.tolist()) == {int(costs.sum(axis=0).argmin())}
@@ -164,7 +166,7 @@ def test_a_thousand_simulated_nodes_send_as_many_messages_in_as_many_rounds():
 def test_a_radius_is_the_distance_of_the_farthest_that_a_node_was_told_of(case):
     tree, costs = case
     vote, both = VoteRounds(tree, costs), links(tree)
-    rounds = [[both[link] for link in said.tolist()] for said in vote.spoken()]
+    rounds = [[both[link] for link in sending.tolist()] for sending in vote.spoken()]
     assert vote.radius.tolist() == radius_by_hand(tree, rounds)
     assert vote.rounds == len(rounds)
     assert vote.node_messages.sum() == sum(map(len, rounds))

@@ -40,8 +40,8 @@ def test_expected_is_what_python_says_of_every_text():
         for event, row in enumerate(work.truth.tolist()):
             answers = {f"c{number}": (lambda _, yes=yes: yes) for number, yes in enumerate(row)}
             for one in work.subscriptions:
-                said = one.where.replace("AND", "and").replace("OR", "or").replace("NOT", "not")
-                if eval(said, {"photo": None, **answers}):
+                python = one.where.replace("AND", "and").replace("OR", "or").replace("NOT", "not")
+                if eval(python, {"photo": None, **answers}):
                     found.add((event, one.subscription_id))
         assert work.expected() == found
 

@@ -59,8 +59,8 @@ class StudyOptions(ABC):
         Path,
         typer.Option(
             metavar="FOLDER",
-            help="The folder for PNG and CSV files. Runs that it already holds are not run again; it "
-            "must not hold runs under other conditions.",
+            help="The folder for PNG and CSV files. Runs that it already holds are not run again; "
+            "it must not hold runs under other conditions.",
             show_default=False,
         ),
     ]

@@ -61,7 +61,7 @@ def study(figures: tuple[Figure, ...], scale: Scale, setup: Setup) -> Study:
 
 
 def all_figures(conditions: Conditions) -> tuple[Figure, ...]:
-    """In the order in which they are told."""
+    """All figures, in the order in which they are shown."""
     size = f"{conditions.subscriptions:,} subscriptions"
     return (
         Figure("tests", "encrypted tests left", SUBSCRIPTIONS, TESTS, _tests("tests"), log_y=True),
@@ -82,7 +82,7 @@ def all_figures(conditions: Conditions) -> tuple[Figure, ...]:
 
 
 def figures_named(wanted: tuple[str, ...], conditions: Conditions) -> tuple[Figure, ...]:
-    """Some of them; without a name, all."""
+    """The figures of these names; all of them if no name is given."""
     return named(all_figures(conditions), wanted)
 
 

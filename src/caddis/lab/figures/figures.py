@@ -7,7 +7,7 @@ workload.
 
     line                       a cell an x: the mean over repeats
     line with `against`        a cell a run, whose x is measured, too: a cloud of points
-    the same, `pooled`         one cell, at the means of both measures
+    `against` and `pooled`     one cell, at the means of both measures
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ class Study:
     worker: does a task.
     notes: what the reader of its tables should know.
     timed: whether a clock runs in a task, which is then done while no other is.
-    tables: what is said beside the figures.
+    tables: gives the tables that stand beside the figures.
     """
 
     figures: tuple[Figure, ...]

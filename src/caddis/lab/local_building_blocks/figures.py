@@ -68,7 +68,7 @@ def study(figures: tuple[Figure, ...], scale: Scale, setup: Setup) -> Study:
 
 
 def all_figures(scale: Scale, changed: float) -> tuple[Figure, ...]:
-    """In the order in which they are told; changed: as in `Conditions`."""
+    """All figures, in the order in which they are shown; `changed` is as in `Conditions`."""
     return (
         _filters(),
         *_distances(scale),
@@ -83,7 +83,7 @@ def all_figures(scale: Scale, changed: float) -> tuple[Figure, ...]:
 
 
 def figures_named(wanted: tuple[str, ...], scale: Scale, changed: float) -> tuple[Figure, ...]:
-    """Some of them; without a name, all."""
+    """The figures of these names; all of them if no name is given."""
     return named(all_figures(scale, changed), wanted)
 
 

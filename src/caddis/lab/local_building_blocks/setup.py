@@ -51,7 +51,7 @@ class Scale:
     distances: values of d'(1,2); second: of d'(2,3); fixed: of d'(1,2) where that does not vary.
     together: how many votes are cast side by side.
     delayed: values of d'(1,2) where messages take random times.
-    every: 5 means that every fifth topic is voted on.
+    every: how far apart the topics are that are voted on; 5 takes every fifth.
     shares: the shares of the topics that vote at once.
     topics: the topics whose votes are cast, once each; see `on_topics`.
     """

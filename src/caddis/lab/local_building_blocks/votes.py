@@ -99,7 +99,7 @@ def measure_growth(setup: Setup, place: Place) -> Measured:
 def measure_choices(setup: Setup, place: Place) -> Measured:
     """Cast votes on many choices, and on pairs; x: choices, setting: d'(1,2).
 
-    Choices after the second are as far apart as the second and the third are elsewhere.
+    Each choice after the second is as far from the one before it as SECOND says.
     """
     rng = setup.rng(place)
     nodes = setup.conditions.nodes

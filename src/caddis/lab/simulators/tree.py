@@ -268,7 +268,7 @@ class TreeSimulator:
 
     def _tell(self, node: int, link: int, delay: Delay, change: Callable[[], Sent]) -> None:
         """Tell a node that one of its links changed, in the order of the link's changes."""
-        moment = self._in_order(("told", node, link), delay)
+        moment = self._in_order(("change", node, link), delay)
         self.at(moment, lambda: self._send(node, change()))
 
     def _in_order(self, of: tuple[object, ...], delay: Delay) -> float:

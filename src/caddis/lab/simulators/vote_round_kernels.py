@@ -3,13 +3,13 @@
 Links are directed and numbered node by node: those of node u are offsets[u] to offsets[u + 1], link
 `l` leads from `owner[l]` to `owner[back[l]]`, and `back[l]` is the same link seen from there.
 
-    own       costs[node, entry]   the node's own input
-    received  costs[link, entry]   the last message from the link's other end
-    sent      costs[link, entry]   the last message to it
-    heard     [link]               the distance of the farthest node that `received` speaks of
-    told      [link]               whether anything was ever sent: a zero message must be sent, too
-    told_of   [link]               the distance of the farthest node that `sent` speaks of
-    waiting   [node]               whether the node is already among those that judge this round
+    own         [node, entry]   the node's own input
+    received    [link, entry]   the last message from the link's other end
+    sent        [link, entry]   the last message to it
+    ever_sent   [link]          whether anything was sent: the first message may be all zeros
+    heard       [link]          the distance of the farthest node that `received` speaks of
+    sent_reach  [link]          the distance of the farthest node that `sent` speaks of
+    waiting     [node]          whether the node is already among those that judge this round
 
 Only links in the queue carry anything and only nodes that hear something judge, so that a round
 costs what happens in it, whatever the size of the tree. All is carried before anybody judges, so
@@ -58,7 +58,7 @@ def carry(
     received: Int64s,
     sent: Int64s,
     heard: Int32s,
-    told_of: Int32s,
+    sent_reach: Int32s,
     waiting: Bools,
     nodes: Int32s,
 ) -> int:
@@ -68,7 +68,7 @@ def carry(
         there = back[link]
         for entry in range(received.shape[1]):
             received[there, entry] = sent[link, entry]
-        heard[there] = told_of[link]
+        heard[there] = sent_reach[link]
         node = owner[there]
         if not waiting[node]:
             waiting[node] = True
@@ -109,9 +109,9 @@ def judge(
     own: Int64s,
     received: Int64s,
     sent: Int64s,
-    told: Bools,
+    ever_sent: Bools,
     heard: Int32s,
-    told_of: Int32s,
+    sent_reach: Int32s,
     waiting: Bools,
     choices: Int32s,
     messages: Int32s,
@@ -129,12 +129,12 @@ def judge(
         choices[node] = best
         first, second, through = _farthest(heard, begin, end)
         for link in range(begin, end):
-            if told[link] and not must_send(total, best, sent[link], received[link]):
+            if ever_sent[link] and not must_send(total, best, sent[link], received[link]):
                 continue
             # A message is all that the node knows without what came through this very link.
             take_rest(total, received[link], sent[link])
-            told[link] = True
-            told_of[link] = 1 + (second if link == through else first)
+            ever_sent[link] = True
+            sent_reach[link] = 1 + (second if link == through else first)
             messages[link] += 1
             numbers[link] += size
             queue[count] = link
@@ -149,9 +149,9 @@ def judge_pairs(
     own: Int64s,
     received: Int64s,
     sent: Int64s,
-    told: Bools,
+    ever_sent: Bools,
     heard: Int32s,
-    told_of: Int32s,
+    sent_reach: Int32s,
     waiting: Bools,
     choices: Int32s,
     messages: Int32s,
@@ -175,13 +175,13 @@ def judge_pairs(
             spoken = 0
             for entry in range(size):
                 here, there = sent[link, entry], received[link, entry]
-                if not told[link] or must_tell(total[entry], here, there):
+                if not ever_sent[link] or must_tell(total[entry], here, there):
                     sent[link, entry] = total[entry] - there
                     spoken += 1
             if spoken == 0:
                 continue
-            told[link] = True
-            told_of[link] = 1 + (second if link == through else first)
+            ever_sent[link] = True
+            sent_reach[link] = 1 + (second if link == through else first)
             messages[link] += 1
             numbers[link] += spoken
             queue[count] = link

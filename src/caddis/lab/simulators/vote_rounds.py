@@ -81,7 +81,7 @@ class VoteRounds:
         links, size = len(tree.back), self._own.shape[1]
         self._received = np.zeros((links, size), np.int64)
         self._sent = np.zeros((links, size), np.int64)
-        self._told = np.zeros(links, np.bool_)
+        self._ever_sent = np.zeros(links, np.bool_)
         self._waiting = np.zeros(len(tree), np.bool_)
         self._hearers = np.empty(len(tree), np.int32)
         self._queue = np.empty(links, np.int32)
@@ -92,7 +92,7 @@ class VoteRounds:
 
     def change(self, nodes: Int32s, costs: Int64s) -> None:
         """Give some nodes other costs; all counts begin anew."""
-        if self._said:
+        if self._queued:
             raise TopicError("inputs of a vote may change when it is quiet: run it first")
         self._own[nodes] = self._entries(np.asarray(costs, np.int64))
         self._begin()
@@ -100,7 +100,7 @@ class VoteRounds:
 
     def step(self) -> Int32s:
         """Do one round; gives the links that carry an answer to what was heard in it."""
-        tree, queue = self.tree, self._queue[: self._said]
+        tree, queue = self.tree, self._queue[: self._queued]
         heard = carry(
             queue,
             tree.back,
@@ -108,7 +108,7 @@ class VoteRounds:
             self._received,
             self._sent,
             self._heard,
-            self._told_of,
+            self._sent_reach,
             self._waiting,
             self._hearers,
         )
@@ -117,13 +117,13 @@ class VoteRounds:
 
     def spoken(self) -> Iterator[Int32s]:
         """Run until all nodes are quiet, and give the links that carry something in each round."""
-        while self._said:
-            yield self._queue[: self._said]
+        while self._queued:
+            yield self._queue[: self._queued]
             self.step()
 
     def run(self) -> VoteRounds:
         """Run until all nodes are quiet."""
-        while self._said:
+        while self._queued:
             self.step()
         return self
 
@@ -154,7 +154,7 @@ class VoteRounds:
 
     def _begin(self) -> None:
         links = len(self.tree.back)
-        self._heard, self._told_of = np.zeros(links, np.int32), np.zeros(links, np.int32)
+        self._heard, self._sent_reach = np.zeros(links, np.int32), np.zeros(links, np.int32)
         self.link_messages = np.zeros(links, np.int32)
         """The messages sent through each link since the inputs were given."""
         self._numbers = np.zeros(links, np.int64)
@@ -165,22 +165,22 @@ class VoteRounds:
 
     def _speak(self, nodes: Int32s) -> Int32s:
         self.updates += len(nodes)
-        self._said = self._judge(
+        self._queued = self._judge(
             nodes,
             self.tree.offsets,
             self._own,
             self._received,
             self._sent,
-            self._told,
+            self._ever_sent,
             self._heard,
-            self._told_of,
+            self._sent_reach,
             self._waiting,
             self.choices,
             self.link_messages,
             self._numbers,
             self._queue,
         )
-        return self._queue[: self._said]
+        return self._queue[: self._queued]
 
 
 class PairRounds(VoteRounds):
