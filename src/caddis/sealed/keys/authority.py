@@ -361,7 +361,7 @@ def authority_from_json(plain: object) -> Authority:
     streams = [_stream(one) for one in content.several("streams")]
     grants: dict[Grant, Spans] = {}
     for one in content.several("grants"):
-        grant = _grant(one)
+        grant = one.text("stream"), one.choice("role", ROLES), one.text("name")
         grants[grant] = (*grants.get(grant, ()), span_from_json(one))
     authority = Authority(
         Ed25519PrivateKey.from_private_bytes(content.data("signing", KEY_BYTES)),
@@ -397,7 +397,3 @@ def _stream(fields: Fields) -> Stream:
         fields.whole("accepted_from", 1),
         fields.whole("overlap"),
     )
-
-
-def _grant(fields: Fields) -> Grant:
-    return fields.text("stream"), fields.choice("role", ROLES), fields.text("name")

@@ -41,6 +41,8 @@ HIGH_BITS = 25
 """Products of two numbers of so many bits, and sums of them, fit into a double: see `_parts`."""
 
 LARGEST_RESIDUAL = 2.0**-30
+"""How far M times its computed inverse may be from the identity: see `tolerance`, point 4."""
+
 MATRICES_KEPT = 4
 
 SUMMANDS = 12
@@ -216,7 +218,7 @@ def decide_pairs(
 
 @njit(cache=True)
 def none_negative(products: Floats, starts: Int64s, decided: Bools) -> None:
-    """Whether each row's products of clause c, from starts[c] to starts[c + 1], are 0 or above."""
+    """Decide whether the products of each row and clause, from starts[c] on, are 0 or above."""
     for row in range(len(products)):
         for clause in range(len(starts) - 1):
             fulfilled = True
