@@ -228,8 +228,8 @@ def main() -> None:
     if given.plot and tables:
         plot(tables, given.plot)
     if given.json:
-        told = {title: records(rows, ["certificate"]) for title, rows in tables.items()}
-        report = {"environment": environment(), "tables": told}
+        by_title = {title: records(rows, ["certificate"]) for title, rows in tables.items()}
+        report = {"environment": environment(), "tables": by_title}
         given.json.write_text(json.dumps(report, indent=2) + "\n")
     if "c" in given.parts:
         script = Path(__file__).with_name("ordering_photos.py")

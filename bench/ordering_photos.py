@@ -48,7 +48,7 @@ CONCEPTS = {
     1: ["vehicle", "boat", "furniture", "clothing", "musical_instrument", "tool", "computer"],
     2: ["food", "building", "flower", "beach", "mountain", "sport", "shop", "bottle"],
 }
-"""By EfficientNet-Lite's number: what it is asked for."""
+"""The concepts that each EfficientNet-Lite is asked for."""
 ALL = [concept for concepts in CONCEPTS.values() for concept in concepts]
 Pairs = set[tuple[int, int]]
 Udf = Callable[..., Column]
@@ -83,9 +83,9 @@ def setting(folder: Path, events: int, subscriptions: int, cities: int, seed: in
         SCHEMA,
     )
     wheres = [drawn_where(named, rng) for _ in range(subscriptions)]
-    wishes = pa.table({"subscription_id": np.arange(subscriptions), "where": wheres})
+    wanted = pa.table({"subscription_id": np.arange(subscriptions), "where": wheres})
     models = [efficientnet_lite(number, concepts=concepts) for number, concepts in CONCEPTS.items()]
-    return Setting(table, wishes, models)
+    return Setting(table, wanted, models)
 
 
 def drawn_where(cities: list[str], rng: np.random.Generator) -> str:
@@ -292,7 +292,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--events", type=int, default=500)
     parser.add_argument("--subscriptions", type=int, default=300)
     parser.add_argument(
-        "--cities", type=int, default=10, help="that events and wishes are spread over"
+        "--cities", type=int, default=10, help="how many cities events and subscriptions name"
     )
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 2)
     parser.add_argument(

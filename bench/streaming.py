@@ -6,7 +6,7 @@ Small files of events arrive one by one; each is a micro-batch, Parquet in and P
 each, one subscription is added to the store that the match follows. In turn with it runs the same
 stream through a Python operator that only passes the keys on: what Spark itself takes, on the same
 machine at the same time. Durations are Spark's own (`triggerExecution`). The first micro-batches,
-in which workers start and kernels load, are told apart.
+in which workers start and kernels load, are listed apart.
 """
 
 import argparse
@@ -148,7 +148,7 @@ def started(found: DataFrame, folder: Path) -> Stream:
 
 
 def lags(plan: Plan, out: Path) -> list[int]:
-    """Of each added subscription: which micro-batch after its addition saw it first.
+    """Which micro-batch after its addition saw each added subscription first.
 
     1 is the very next. It matches every event, so the file of its first match tells.
     """

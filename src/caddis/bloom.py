@@ -12,7 +12,7 @@ from caddis.errors import FilterError
 
 
 def false_positive_rate(elements: float, bits: int, hashes: int) -> float:
-    """The share of other elements that a filter of so many seems to hold.
+    """The share of elements that a filter seems to hold though they are not among its `elements`.
 
     >>> round(false_positive_rate(1000, *size_for(1000, 0.01)), 4)
     0.01
@@ -23,7 +23,7 @@ def false_positive_rate(elements: float, bits: int, hashes: int) -> float:
 def size_for(elements: int, rate: float, *, most_hashes: int | None = None) -> tuple[int, int]:
     """The bits and hashes of the smallest filter whose false-positive rate is at most this.
 
-    most_hashes: if fewer than would be best, the filter is larger instead.
+    most_hashes: a limit; if the best number is above it, the filter is larger instead.
 
     >>> size_for(1000, 0.01), size_for(1000, 0.01, most_hashes=3)
     ((9593, 7), (12365, 3))

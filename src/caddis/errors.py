@@ -1,11 +1,11 @@
 """Every error that Caddis raises on purpose, in one tree.
 
     CaddisError
-    ├── SubscriptionError         one WHERE clause is wrong: which, where in it, what would be right
-    ├── InvalidSubscriptions      several are; carries each one's SubscriptionError
-    ├── SubscriptionTableError    the table of them is wrong: columns, duplicate or null ids
+    ├── SubscriptionError         a WHERE clause is wrong: which, where in it, what would be right
+    ├── InvalidSubscriptions      some of many are wrong; holds a SubscriptionError for each
+    ├── SubscriptionTableError    the table of subscriptions is wrong: columns, ids
     ├── EventError                events do not fit: column types, duplicate or null keys
-    ├── ModelError                a model cannot be used, or failed where that was to stop the match
+    ├── ModelError                a model cannot be used, or failed and is to stop the match
     ├── IndexFolderError          a saved matcher or store cannot be read
     ├── OverlayError              an overlay file, topology or broker message is not usable
     ├── TopicError                interests, rates, votes or channels are not usable
@@ -93,7 +93,7 @@ class EventError(CaddisError):
 
 
 class ModelError(CaddisError):
-    """A model cannot be loaded or used, or failed and was asked to stop the match if it does."""
+    """A model cannot be loaded or used, or it failed and its failure is to stop the match."""
 
 
 class IndexFolderError(CaddisError):
@@ -145,7 +145,7 @@ class TamperedEvent(SealedEventError):
 
 
 class ReplayedEvent(SealedEventError):
-    """An event that has been here before."""
+    """The event has been here before."""
 
 
 class NotEntitled(SealedEventError):
@@ -157,7 +157,7 @@ class EnvironmentProblem(CaddisError):
 
 
 def _pointed(where: str, span: tuple[int, int] | None) -> str:
-    """The text with a caret under the span; of a long text only the part around it."""
+    """The text with carets under the span; only the part around it if the text is long."""
     if span is None:
         return f"\n  {_excerpt(where, 0, 160)[0]}" if where else ""
     line_start = where.rfind("\n", 0, span[0]) + 1

@@ -1,4 +1,8 @@
-"""Names that users type: what they may have meant, and registries of what a name may stand for."""
+"""Names that users type: what they may have meant, and registries of what names stand for.
+
+A registry is the one place that knows which variants of a thing there are (policies, say) and
+which of them is the default; an unknown name gets an error that lists the known ones.
+"""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def test_the_stand_in_is_a_name_like_any_other():
     )
 
 
-# -- what is said of mistakes
+# -- what error messages say
 
 
 def test_of_very_many_columns_that_a_model_reads_some_are_named():

@@ -1,4 +1,4 @@
-"""Every mistake that a WHERE clause can have: what is said about it, and where the caret stands.
+"""Every mistake that a WHERE clause can have: what the message says, and where the caret stands.
 
 In the cases below the place that must be underlined stands between « and ».
 """

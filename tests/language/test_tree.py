@@ -99,7 +99,7 @@ def truth(node: Node, row: Row) -> Truth:
 
 
 def part_holds(part: Values | Term, row: Row) -> bool:
-    """Of a term: is it true, or if negated, is it false?"""
+    """Whether a term is true or, if it is negated, false."""
     if isinstance(part, Term):
         return atom_truth(part.atom, row) is (not part.negated)
     answers = [part_holds(inner, row) for inner in part.parts]

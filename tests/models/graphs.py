@@ -83,7 +83,7 @@ def spam_graph(*, columns: bool = False, ending: str = "Sigmoid") -> bytes:
 
 
 def labelled_spam_graph() -> bytes:
-    """As skl2onnx makes them: labels first, then the probabilities of both classes."""
+    """A graph as skl2onnx makes it: labels first, then the probabilities of both classes."""
     nodes = [
         helper.make_node("StringSplit", ["text"], ["words", "counts"]),
         helper.make_node("Cast", ["counts"], ["many"], to=TensorProto.FLOAT),

@@ -43,7 +43,7 @@ class Clock:
 
 
 class Spelling(Model):
-    """Of a word: is it long, is it in capitals? It notes what it was asked.
+    """Answers whether a word is long and in capitals, and notes what it was asked.
 
     "?" it does not know, "~" it cannot read, and on words with "!" it raises.
     """
@@ -403,14 +403,14 @@ def test_answers_hang_on_the_values_alone_and_every_one_is_counted(batches, limi
         model.calls.clear()
         asked = asking.ask(Reading(model, TITLE), pa.array(values, pa.string()))
         assert asked.marks.tolist() == [marks_of(word) for word in values]
-        told = [problem.row for problem in asked.problems]
-        assert told == [row for row, word in enumerate(values) if word and set(word) & {"!", "~"}]
+        rows = [problem.row for problem in asked.problems]
+        assert rows == [row for row, word in enumerate(values) if word and set(word) & {"!", "~"}]
         tally = asked.tally
         assert tally.failed == sum("!" in (word or "") for word in values)
-        assert tally.failed + tally.unreadable == len(told)
+        assert tally.failed + tally.unreadable == len(rows)
         assert tally.runs == len(model.calls[0] if model.calls else [])
         answered = [word for word in values if word is not None and not set(word) & {"!", "~"}]
-        troubled = {values[row] for row in told}
+        troubled = {values[row] for row in rows}
         assert tally.hits + tally.runs - len(troubled) == len(answered)
         assert tally.yes.tolist() == (asked.marks == YES).sum(axis=0).tolist()
         assert tally.known.tolist() == (asked.marks != UNKNOWN).sum(axis=0).tolist()

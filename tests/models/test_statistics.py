@@ -16,7 +16,7 @@ LOUD = reading("loud", "loud", "rude", cost=4.0, selectivity={"rude": 0.05})
 
 
 def seen(count: int, share: float = 0.0, milliseconds: float = 0.0) -> Tally:
-    """As many values run, of which a share is loud; of rude nothing is known."""
+    """A tally of so many values, a share of which is loud; whether they are rude is unknown."""
     yes = np.array([round(count * share), 0])
     return Tally(runs=count, milliseconds=milliseconds, yes=yes, known=np.array([count, 0]))
 

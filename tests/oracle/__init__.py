@@ -1,4 +1,4 @@
-"""What a WHERE clause means, told by others than Caddis: Spark itself, and a plain evaluator.
+"""What a WHERE clause means according to others than Caddis: Spark itself, and a plain evaluator.
 
 `events` makes schemas and batches, `clauses` makes WHERE clauses that often hit them, `plain`
 evaluates them in Python, `judges` asks Spark and Caddis and shows where two answers differ.

@@ -147,10 +147,10 @@ class Case:
         row = self.batch.slice(event, 1).to_pylist()[0]
         leaves = {part.leaf for part in subtrees(node) if isinstance(part, Atom)}
         values = ", ".join(f"{leaf.path}: {leaf.type} = {leaf.value_in(row)!r}" for leaf in leaves)
-        said = {
+        answers = {
             name: bool(judge(self.batch, [node])[0, event]) for name, judge in self.judges.items()
         }
-        return f"  {node.text}\n    of {values}: {said}"
+        return f"  {node.text}\n    of {values}: {answers}"
 
 
 def _differing(first: Answers, second: Answers) -> list[int]:

@@ -33,7 +33,7 @@ def small_instances() -> list[tuple[Instance, float]]:
 
 @cache
 def larger_instances() -> list[tuple[Instance, float]]:
-    """Of more states than are solved at once, most of them."""
+    """Instances of which most have more states than are solved at once."""
     rng = np.random.default_rng(2)
     drawn = [
         random_instance(rng, models=(8, 8), concepts=(8, 8), clauses=(8, 12)) for _ in range(30)
@@ -43,7 +43,7 @@ def larger_instances() -> list[tuple[Instance, float]]:
 
 @cache
 def ratios(policy: str, larger: bool = False) -> Floats:
-    """By instance: the policy's expected cost, over all outcomes, by the least there is."""
+    """The policy's expected cost over all outcomes, divided by the least, for each instance."""
     found = []
     for instance, least in larger_instances() if larger else small_instances():
         outcomes = np.array(list(product((False, True), repeat=instance.concepts)))

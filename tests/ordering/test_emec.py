@@ -94,7 +94,7 @@ def one_event(problem: Problem, demand: Demand) -> tuple[Graphs, Int32s]:
 
 
 def overlay_prices(problem: Problem, demand: Demand, known: Marks) -> dict[int, float]:
-    """By model: its extended unit price on the publication routing graph."""
+    """The extended unit price of each model on the publication routing graph."""
     plan = problem.plan(demand).arrays
     routes, _ = routes_of(demand, np.arange(len(demand.concepts), dtype=np.int32))
     pairs = np.arange(len(routes.needs), dtype=np.int32)
@@ -119,9 +119,11 @@ def test_ordering_and_overlay_agree_on_the_extended_price(seed):
         left = int(graphs.arrays.counts[0])
         chosen = extended_unit_price(0, left, graphs.arrays.clauses, plan)
         assert prices[chosen] == pytest.approx(min(prices.values()))
-        told = np.flatnonzero(plan.answered_by == int(rng.choice(sorted(prices)))).astype(np.int32)
-        known[told] = truth[0, told]
-        graphs.tell(np.zeros(1, np.int32), told, truth[:, told])
+        answered = np.flatnonzero(plan.answered_by == int(rng.choice(sorted(prices)))).astype(
+            np.int32
+        )
+        known[answered] = truth[0, answered]
+        graphs.tell(np.zeros(1, np.int32), answered, truth[:, answered])
         graphs.settle()
     assert graphs.arrays.counts[0] == 0
 

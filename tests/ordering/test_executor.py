@@ -156,8 +156,8 @@ def test_what_is_known_already_is_not_asked_again():
     known[1, names.index("c7")] = YES
     outcome = executor.match(photos("11111111", "11111111"), known=known)
     assert pairs(outcome) == {(1, 0)}
-    told = outcome.known[:, [names.index(name) for name in ("c0", "c3", "c7")]]
-    assert told.tolist() == [[NO, UNASKED, YES], [YES, YES, YES]]
+    learnt = outcome.known[:, [names.index(name) for name in ("c0", "c3", "c7")]]
+    assert learnt.tolist() == [[NO, UNASKED, YES], [YES, YES, YES]]
 
 
 def test_a_repeated_picture_costs_nothing():
@@ -203,8 +203,10 @@ def test_where_a_model_raises_its_concepts_are_unknown_and_the_others_go_on():
     executor = with_models(["c0(photo)", "NOT c0(photo)"], refusing())
     outcome = executor.match(photos("1", "x", "0", "x2"))
     assert pairs(outcome) == {(0, 0), (2, 1)}
-    told = [(one.row, one.reading.model.name, one.reason, one.failed) for one in outcome.problems]
-    assert told == [
+    problems = [
+        (one.row, one.reading.model.name, one.reason, one.failed) for one in outcome.problems
+    ]
+    assert problems == [
         (1, "fragile", "ValueError: cannot bear an x", True),
         (3, "fragile", "ValueError: cannot bear an x", True),
     ]

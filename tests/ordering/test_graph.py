@@ -81,9 +81,9 @@ def test_a_graph_holds_what_is_open_after_any_answers_in_any_order(seed):
     known = np.full_like(answers, UNASKED)
     for concept in [None, *rng.permutation(answers.shape[1]).tolist()]:
         if concept is not None:
-            told = np.flatnonzero(rng.random(events) < 0.8).astype(np.int32)
-            known[told, concept] = answers[told, concept]
-            graphs.tell(told, np.array([concept], np.int32), answers[told][:, [concept]])
+            some = np.flatnonzero(rng.random(events) < 0.8).astype(np.int32)
+            known[some, concept] = answers[some, concept]
+            graphs.tell(some, np.array([concept], np.int32), answers[some][:, [concept]])
             graphs.settle()
         for event in range(events):
             candidates = [problem.clauses[c] for c in clauses[rows == event]]

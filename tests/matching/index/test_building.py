@@ -41,7 +41,7 @@ SEEDS = seeds(10, 50)
 
 
 def random_likelihood(random: Random, packed: PackedClauses) -> Floats:
-    """With many ties."""
+    """Likelihoods with many ties."""
     return np.array([random.randrange(4) / 4 for _ in range(len(packed.predicates))])
 
 

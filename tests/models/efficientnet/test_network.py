@@ -55,7 +55,7 @@ def tiny_weights(seed: int = 3) -> dict[str, Anys]:
 
 
 def convolved(image: Anys, kernel: Anys, stride: int) -> Anys:
-    """As TensorFlow's documentation defines SAME, one kernel position after the other."""
+    """SAME as TensorFlow's documentation defines it, one kernel position after the other."""
     channels, size, _ = image.shape
     width = kernel.shape[-1]
     short = stride if size % stride == 0 else size % stride
@@ -176,16 +176,16 @@ def test_concepts_are_all_or_some_or_ones_own(lite0):
 
 
 def test_the_cost_is_as_measured_unless_it_is_told():
-    dear, told = efficientnet_lite(2, concepts=["dog"]), efficientnet_lite(2, cost=3.0)
+    dear, guessed = efficientnet_lite(2, concepts=["dog"]), efficientnet_lite(2, cost=3.0)
     assert dear.cost > efficientnet_lite(0, concepts=["dog"]).cost
-    assert told.cost == 3.0
+    assert guessed.cost == 3.0
     with pytest.raises(ModelError, match="a cost is positive"):
         efficientnet_lite(0, cost=0.0)
 
 
 def test_the_graph_is_made_once_and_kept(lite0, cache_folder):
     path = cache_folder / f"{lite0.graph.digest}.onnx"
-    # A test elsewhere may have opened the network before, from another folder.
+    # Another test may have opened the network before, from another folder.
     assert lite0.graph.source() == str(path)
     made = path.stat().st_mtime_ns
     assert LiteGraph(0).source() == str(path)

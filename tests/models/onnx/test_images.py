@@ -170,10 +170,10 @@ def test_a_model_whose_graph_changed_cannot_be_loaded(tmp_path):
     model = OnnxImages(path, COLOURS, scores="logits")
     model.load()
     path.write_bytes(colour_graph(height=42))
-    elsewhere = pickle.loads(pickle.dumps(model))
-    elsewhere.threads = 2  # so that it needs a session of its own, as in another process
+    shipped = pickle.loads(pickle.dumps(model))
+    shipped.threads = 2  # so that it needs a session of its own, as in another process
     with pytest.raises(ModelError, match="was changed after the model was made"):
-        elsewhere.load()
+        shipped.load()
 
 
 def test_what_is_shipped_is_small_and_answers_the_same_in_another_process(tmp_path):

@@ -36,7 +36,7 @@ def in_order(literals: Iterable[int], instance: Instance) -> list[int]:
 
 
 def passes_of(literals: Sequence[int], instance: Instance) -> dict[int, float]:
-    """By model, in the clause's order: how likely it lets the clause pass."""
+    """How likely each model lets the clause pass, in the clause's order."""
     passes: dict[int, float] = {}
     for literal in in_order(literals, instance):
         model = int(instance.answered_by[literal >> 1])
