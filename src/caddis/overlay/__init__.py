@@ -16,7 +16,6 @@ from caddis.overlay.file import BrokerEntry, OverlayFile, parse_overlay_file
 from caddis.overlay.forwarding import (
     BATCH_FORWARDINGS,
     FORWARDINGS,
-    Beliefs,
     Forwarding,
     Sharing,
 )
@@ -55,7 +54,6 @@ __all__ = [
     "Answered",
     "Ask",
     "BatchRouter",
-    "Beliefs",
     "BrokerEntry",
     "Control",
     "Decider",

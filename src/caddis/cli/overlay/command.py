@@ -12,8 +12,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from caddis.cli.shell import AsJson, DemoFolder, EventKey, Master, Timezone, examples, fills, run
-from caddis.files import FileFormat
+from caddis.cli.shell import (
+    AsJson,
+    DemoFolder,
+    EventKey,
+    EventsFormat,
+    Master,
+    Timezone,
+    examples,
+    fills,
+    flag,
+    option,
+    run,
+)
 
 app = typer.Typer(
     name="overlay",
@@ -30,9 +41,7 @@ app = typer.Typer(
 BrokerName = Annotated[
     str, typer.Argument(metavar="BROKER", help="A broker of the file.", show_default=False)
 ]
-SubscriptionId = Annotated[
-    str, typer.Option("--id", metavar="ID", help="The subscription's id.", show_default=False)
-]
+SubscriptionId = Annotated[str, option("ID", "The subscription's id.", "--id")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +53,10 @@ class OverlayOptions:
     ]
     dir: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="The folder in which brokers keep their state and reach each other. A later start "
+        option(
+            "FOLDER",
+            "The folder in which brokers keep their state and reach each other. A later start "
             "continues there. \\[default: beside the file, ending in .run]",
-            show_default=False,
         ),
     ] = None
     event_key: EventKey = "event_id"
@@ -67,48 +75,36 @@ class ShowOptions(OverlayOptions):
 
     policy: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="How brokers share models out: emec, mec, air or ail. It overrides the file's "
-            "policy; the default is emec. The policy changes what matching costs, never what "
-            "matches.",
-            show_default=False,
+        option(
+            "NAME",
+            "How brokers share models out: emec, mec, air or ail. It overrides the file's policy; "
+            "the default is emec. The policy changes what matching costs, never what matches.",
         ),
     ] = None
-    format: Annotated[
-        FileFormat | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="The format of events in folders that are still empty: parquet, jsonl or csv.",
-        ),
-    ] = None
+    format: EventsFormat = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions(ShowOptions):
     """The options of `caddis overlay run`."""
 
-    once: Annotated[
-        bool, typer.Option("--once", help="Stop when all events that are there have been routed.")
-    ] = False
+    once: Annotated[bool, flag("--once", "Stop when all events that are there are routed.")] = False
     on_error: Annotated[
         Literal["unknown", "raise"],
-        typer.Option(
-            metavar="WHAT",
-            help="What to do if a model fails on an event: 'unknown' goes on without its answer "
-            "and lists the event in problems/ below --dir; 'raise' stops.",
+        option(
+            "WHAT",
+            "What to do if a model fails on an event: 'unknown' goes on without its answer and "
+            "lists the event in problems/ below --dir; 'raise' stops.",
         ),
     ] = "unknown"
     master: Master = "local[*]"
     tasks: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "N",
+            "The most tasks that a micro-batch is split into. \\[default: the number of cores]",
+            panel="Spark",
             min=1,
-            metavar="N",
-            help="The most tasks that a micro-batch is split into. "
-            "\\[default: the number of cores]",
-            show_default=False,
-            rich_help_panel="Spark",
         ),
     ] = None
 
@@ -166,12 +162,7 @@ class SubscribeOptions(OverlayOptions):
 
     broker: BrokerName
     subscription_id: SubscriptionId
-    where: Annotated[
-        str,
-        typer.Option(
-            metavar="WHERE", help="The WHERE clause that events must satisfy.", show_default=False
-        ),
-    ]
+    where: Annotated[str, option("WHERE", "The WHERE clause that events must satisfy.")]
 
 
 @app.command(
@@ -223,12 +214,9 @@ class DemoOptions:
     """The options of `caddis overlay demo`."""
 
     folder: DemoFolder = None
-    events: Annotated[
-        int, typer.Option(min=2, metavar="N", help="How many photos are published.")
-    ] = 600
+    events: Annotated[int, option("N", "How many photos are published.", min=2)] = 600
     seed: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", help="Another seed makes other photos and subscriptions."),
+        int, option("N", "Another seed makes other photos and subscriptions.", min=0)
     ] = 1
     master: Master = "local[*]"
     as_json: AsJson = False
