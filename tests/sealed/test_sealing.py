@@ -11,12 +11,7 @@ import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from caddis.errors import (
-    EventError,
-    InvalidSubscriptions,
-    SealedError,
-    SubscriptionTableError,
-)
+from caddis.errors import EventError, InvalidSubscriptions, SealedError, SubscriptionTableError
 from caddis.sealed.clauses import sealing
 from caddis.sealed.clauses.sealing import SubscriptionSealer
 from caddis.sealed.clauses.subscriptions import ClauseBlock, join, unpack_all

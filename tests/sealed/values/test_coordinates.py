@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 from caddis.arrays import Floats
 from caddis.errors import SealedError
 from caddis.sealed.values.coordinates import CELLS, Coordinates
-from tests.sealed.plain_points import (
-    Query,
-    Value,
-    design_of,
-    plain_points,
-    random_event,
-    seeded,
-)
+from tests.sealed.plain_points import Query, Value, design_of, plain_points, random_event, seeded
 
 DESIGN = design_of(2, 2)
 COORDINATES = Coordinates(DESIGN)

@@ -19,12 +19,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from caddis.arrays import Int32s
-from caddis.errors import (
-    AccessError,
-    SealedEventError,
-    SubscriptionTableError,
-    TamperedEvent,
-)
+from caddis.errors import AccessError, SealedEventError, SubscriptionTableError, TamperedEvent
 from caddis.matching import Matcher, subscription_ids_of
 from caddis.sealed.events.gate import Gate, Refusal, event_id_of
 from caddis.sealed.events.payloads import Payloads

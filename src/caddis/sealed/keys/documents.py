@@ -27,10 +27,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeGuard, TypeVar
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-    Ed25519PrivateKey,
-    Ed25519PublicKey,
-)
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from caddis import files
 from caddis.errors import KeyFileError, SealedError

@@ -31,12 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Int32s
-from caddis.errors import (
-    IndexFolderError,
-    InvalidSubscriptions,
-    SealedError,
-    SubscriptionError,
-)
+from caddis.errors import IndexFolderError, InvalidSubscriptions, SealedError, SubscriptionError
 from caddis.files import mapped, mapped_ids, read_numbers, write_array, write_ids, write_numbers
 from caddis.language import ClauseTable, Column
 from caddis.matching import Needs, OnInvalid, checked_ids, named_errors
@@ -52,12 +47,7 @@ from caddis.sealed.matcher.blocks import (
 )
 from caddis.sealed.matcher.event_parts import COMPARED
 from caddis.sealed.matcher.groups import ClauseGroup, Sifting
-from caddis.sealed.matcher.search import (
-    ClauseSearch,
-    SealedCandidates,
-    SealedMatches,
-    joined,
-)
+from caddis.sealed.matcher.search import ClauseSearch, SealedCandidates, SealedMatches, joined
 from caddis.sealed.prefilter import Prefilter, PrefilterArrays, encode
 
 FORMAT = "sealed 1"
