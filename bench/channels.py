@@ -50,7 +50,7 @@ class Delays:
         return self.world.now, PAYLOAD
 
     def was_published(self, publisher: str, topic: str) -> None:
-        """It takes no time."""
+        """Publishing takes no time."""
 
     def subscribing(self, receiver: str, topics: list[str]) -> None:
         """Only delays count."""

@@ -4,7 +4,7 @@
 
     rest     everybody's interest in 20 of 100 topics changes; concurrent votes by the schedule, and
              outcomes adopted unseen as the paper has it, a fifth of the topics or all at a time
-    optima   what restarts, merging and splitting, and swaps bring beyond K-Means
+    optima   what restarts, merging and splitting, and swaps gain beyond K-Means
     large    waves of the schedule over thousands of topics, from several starts
     speed    CPU time of counting and of a pass of K-Means over 20 million interests
 
@@ -98,7 +98,7 @@ def figures(ended: list[Run], wanting: list[int]) -> list[str]:
 
 
 def changes(model: str, k: int, runs: int) -> tuple[list[int], dict[str, list[Run]]]:
-    """How many topics want to move after each change, and what each protocol makes of it."""
+    """How many topics want to move after each change, and where each protocol ends."""
     wanting: list[int] = []
     ended: dict[str, list[Run]] = defaultdict(list)
     for seed in range(runs):

@@ -37,7 +37,7 @@ class Setup(NamedTuple):
     k: int
 
     def simulation(self, seed: int, start: Mode) -> tuple[ClusteringSimulation, Interests]:
-        """Nodes that want something, and what they might want as well."""
+        """Nodes and their interests, and the interests that they change to."""
         rng = np.random.default_rng([seed, self.nodes, self.k])
         before, other = (MODELS[self.model](self.nodes, TOPICS, rng) for _ in range(2))
         simulation = ClusteringSimulation(before, self.k, rng, protocol=self.protocol, start=start)

@@ -1,4 +1,4 @@
-"""How often majority filters take unpopular topics for popular ones, and what they say for it.
+"""How often majority filters take unpopular topics for popular ones, and what they send.
 
     python bench/majority_filters.py [--parts theorem zipf recipe cascade traffic real] [--quick]
                                      [--interests FILE.json]
@@ -11,9 +11,9 @@
              against a vote for each topic
     real     interests of a JSON file (node -> topics); runs if --interests names one
 
-Rates are of topics that some node holds and too few do; `nobody's` is the rate of elements that no
-node holds. Bits are counted centrally, which gives what nodes settle on (tests show that); every
-run has other interests, but for `real`, and another key. Rates do not depend on the machine.
+Rates are those of topics that some nodes hold, but too few; `nobody's` is the rate of elements that
+no node holds. Bits are counted centrally, which gives what nodes settle on (tests show that). Every
+run has another key and, except for `real`, other interests. Rates do not depend on the machine.
 """
 
 import argparse
@@ -48,7 +48,7 @@ NODES, HASHES = 1000, 3
 
 
 class Rates:
-    """Of topics that seem popular and are not, and of elements that nobody holds."""
+    """The rates of topics that seem popular and are not, and of elements that nobody holds."""
 
     def __init__(self) -> None:
         self.wrong = self.unpopular = self.runs = 0
@@ -174,7 +174,7 @@ def bits_of(supports: Floats, threshold: str) -> int | None:
 
 
 def cascade(arguments: argparse.Namespace) -> Iterator[Table]:
-    """Each filter hashes by its own key; the next one's input is what the last let through."""
+    """Each filter hashes with its own key; the next one's input is what the last let through."""
     thresholds, supports = ("0.05", "0.1", "0.2", "0.5"), zipf(1000, 10)
     runs = 5 if arguments.quick else 100
     title = "False positives by level: 1,000 Zipf topics, 10 a node, h = 3"
@@ -199,12 +199,12 @@ def cascade(arguments: argparse.Namespace) -> Iterator[Table]:
 
 
 def count_left(rates: Rates, interests: Bools, left: Bools, threshold: str) -> None:
-    """Topics that are left as if each had a bit of its own."""
+    """The topics that would be left if each had a bit of its own."""
     rates.count(interests, np.arange(len(left))[:, None], left, threshold)
 
 
 def traffic(arguments: argparse.Namespace) -> Iterator[Table]:
-    """What nodes say until all is quiet, and after a hundredth of them changed a topic."""
+    """What nodes send until all is quiet, and after a hundredth of them changed a topic."""
     nodes = 100 if arguments.quick else 1000
     title = f"A node's packets and kB until quiet: {nodes:,} nodes on a random tree, 10 topics each"
     names = ("packets", "kB", "packets, 1% change", "kB, 1% change")
@@ -214,13 +214,13 @@ def traffic(arguments: argparse.Namespace) -> Iterator[Table]:
             supports = zipf(topics, 10)
             size = bits_for(supports, HASHES, threshold, NODES, rate=0.01)
             for what, bits in ((f"{size} bits", size), ("each topic", 0)):
-                cells = said(supports, nodes, threshold, bits)
+                cells = traffic_of(supports, nodes, threshold, bits)
                 table.add_row(str(topics), threshold, what, *cells)
     yield table
 
 
 class TopicVoter(SignVoter):
-    """The exact alternative: one vote a topic, for those who can number them."""
+    """The exact alternative: a vote for each topic, where nodes can number them."""
 
     def __init__(self, topics: int, threshold: str) -> None:
         super().__init__(topics)
@@ -233,7 +233,7 @@ class TopicVoter(SignVoter):
         return self.set_input(values, changed.astype(np.int32))
 
 
-def said(supports: Floats, nodes: int, threshold: str, bits: int) -> list[str]:
+def traffic_of(supports: Floats, nodes: int, threshold: str, bits: int) -> list[str]:
     rng = np.random.default_rng(0)
     interests = rng.random((nodes, len(supports))) < supports
     voters: list[MajorityFilter | TopicVoter] = [
@@ -288,7 +288,7 @@ def real(arguments: argparse.Namespace) -> Iterator[Table]:
 
 
 def read_interests(path: Path) -> Bools:
-    """By node and topic."""
+    """Who wants what, by node and topic."""
     held = list(json.loads(path.read_text()).values())
     numbers = {topic: i for i, topic in enumerate(sorted({one for some in held for one in some}))}
     interests = np.zeros((len(held), len(numbers)), np.bool_)

@@ -10,10 +10,10 @@ a temporary folder, in random order. For each number of channels:
     K-Means         the leader's K-Means of all interests in one memory, one topic after the other
     waves alone     on Spark, from a random map
     Spark           `caddis.topics_to_channels` as it is by default: a sample in memory, then waves
-    warm            the same from its own result, after 1 % of the subscribers changed their mind
+    warm            the same from its own result, after 1 % of the subscribers changed interests
     cold            the same without that result
 
-Costs are the rate of all that reaches subscribers unwanted; times are wall time, on `local[2]`.
+A cost is the summed rate of what reaches subscribers unwanted; times are wall time, on `local[2]`.
 """
 
 import argparse
@@ -87,7 +87,7 @@ def write(folder: Path, subscribers: Int64s, topics: Int64s, rates: Int64s) -> N
 
 
 def changed(folder: Path, rng: np.random.Generator) -> str:
-    """The interests, after some subscribers gave their topics to each other; the new folder."""
+    """Write the interests after some subscribers exchanged theirs; returns the new folder."""
     later = folder / "later"
     if later.exists():
         return later.name
@@ -102,7 +102,7 @@ def changed(folder: Path, rng: np.random.Generator) -> str:
 
 
 def in_memory(folder: Path, k: int) -> list[Run]:
-    """Random channels, and K-Means of everything."""
+    """Random channels, and K-Means over everything."""
     rows = ds.dataset(folder / "interests").to_table()
     rates, _ = integer_rates(pq.read_table(folder / "rates.parquet")["rate"].to_numpy())
     began = time.monotonic()

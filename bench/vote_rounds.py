@@ -2,9 +2,10 @@
 
     python bench/vote_rounds.py [--sizes 1000 ...] [--seconds 2]
 
-A node is updated when it judges anew in a round, having heard something. Inputs are the paper's:
-normally distributed, three choices, d'(2,3) = 1. Voting is Algorithm 1, pairwise a majority vote on
-each pair of choices; real nodes are `Voter` objects in the simulator, on the same inputs.
+A node is updated when it has heard something in a round and judges its votes again. Inputs are the
+paper's: normally distributed, three choices, d'(2,3) = 1. Voting is Algorithm 1, pairwise a
+majority vote on each pair of choices; real nodes are `Voter` objects in the simulator, on the same
+inputs.
 """
 
 import argparse
@@ -34,7 +35,7 @@ REAL, REAL_UP_TO = "real nodes", 1_000
 
 
 def timed(run: Callable[[], int], seconds: float) -> tuple[float, int]:
-    """Updates a second of CPU time, over as many runs as fit."""
+    """Updates per second of CPU time, over as many runs as fit, and how many runs those were."""
     run()
     begin, updates, runs = time.process_time(), 0, 0
     while runs == 0 or time.process_time() - begin < seconds:
@@ -44,7 +45,7 @@ def timed(run: Callable[[], int], seconds: float) -> tuple[float, int]:
 
 
 def real(tree: Tree, costs: Int64s, updates: int) -> int:
-    """The same vote by node objects; it judges as often as the engine does."""
+    """The same vote by node objects, which judge as often as the engine does."""
     voters = [Voter(costs.shape[1]) for _ in costs]
     simulator = TreeSimulator(voters, np.random.default_rng(0), a_round, parents=tree.parents)
     for node, voter in enumerate(voters):

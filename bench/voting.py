@@ -5,12 +5,12 @@
 The paper's inputs (local building blocks, section 4): three choices, normally distributed costs,
 d'(2,3) = 1, and d'(1,2) as the table says. Trees are complete and random binary ones. The nodes are
 the real ones, in rounds, and for voting the engine of `caddis.lab.simulators`, which sends the
-same messages. A vote is held, then a share of the nodes draw their inputs anew, time and again.
-Figures are messages a node and vote: for the first vote, and for a change once as many inputs have
-changed as twice all nodes have, since voting gets dearer until then. Seeds are fixed, so a table is
-the same on any machine. `caddis.topics.voting.choose_protocol` goes by its default run.
+same messages. A vote is held, and then, again and again, a share of the nodes draws new inputs.
+Figures are messages per node and vote: for the first vote, and for a change when twice as many
+inputs have changed as there are nodes, since voting gets dearer until then. Seeds are fixed, so a
+table is the same on any machine. `caddis.topics.voting.choose_protocol` goes by the default run.
 
-The last table has what a vote takes in all, with the polls that choose for themselves: a first one
+The last table has what a vote takes in all, also by polls that choose their protocol: a first vote
 on a complete tree, and then changes of 1% of the inputs.
 """
 
@@ -38,9 +38,9 @@ from caddis.topics.voting import Aggregator, MeasuredPoll, Poll, Voter
 
 DIFFICULTIES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 SHARES = (0.001, 0.01, 0.1, 1.0)
-"""Of a change: how many nodes draw anew."""
+"""The share of the nodes that draws new inputs in a change."""
 AGGREGATED_CHANGES = 6
-"""How many are counted by real nodes; what they take does not depend on those before."""
+"""How many changes real nodes count; what one takes does not depend on those before."""
 FIRST = "first"
 Record = dict[str, str | float]
 IN_ALL = (0.01, 0.1, 0.2, 0.5, 2.0)
@@ -49,7 +49,7 @@ UNIT = 1 << 10
 
 
 def drawn(nodes: int, votes: int, difficulty: float, rng: np.random.Generator) -> Int64s:
-    """By node, vote and choice."""
+    """Costs by node, vote and choice."""
     costs = gaussian_costs(nodes * votes, (difficulty, 1.0), rng)
     return costs.reshape(nodes, votes, 3)
 
@@ -61,7 +61,7 @@ def tree_of(shape: str, nodes: int, rng: np.random.Generator) -> Int32s:
 def by_voting(
     parents: Int32s, difficulty: float, votes: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Messages a node and vote, of the first vote and of changes by their share."""
+    """Messages per node and vote, for the first vote and for changes by their share."""
     tree, distances = Tree.of(parents), (difficulty, 1.0)
     found: dict[str, list[float]] = {what: [] for what in (FIRST, *map(str, SHARES))}
     for share in SHARES:
@@ -82,7 +82,7 @@ def by_voting(
 def by_aggregation(
     parents: Int32s, difficulty: float, votes: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """The same, of real nodes."""
+    """The same, counted with real nodes."""
     nodes = len(parents)
     polls = [Aggregator(3, votes) for _ in range(nodes)]
     tree = TreeSimulator(polls, rng, a_round, parents=parents)
@@ -108,7 +108,7 @@ def by_aggregation(
 
 
 def check(polls: Sequence[Poll], inputs: Int64s) -> None:
-    """Let no figure be printed of votes that ended wrong."""
+    """Make sure that no figure is printed for votes that ended wrong."""
     best = inputs.sum(axis=0).argmin(axis=1)
     if not all((poll.choices == best).all() for poll in polls):
         raise SystemExit("some node did not choose the least")
@@ -125,15 +125,15 @@ def measured(shape: str, nodes: int, trees: int, votes: int) -> list[Record]:
             for seed in range(trees):
                 rng = np.random.default_rng(seed)
                 runs.append(counted(tree_of(shape, nodes, rng), difficulty, votes, rng))
-            means = {what: float(np.mean([run[what] for run in runs])) for what in runs[0]}
-            rows.append({"tree": shape, "difficulty": difficulty, "protocol": protocol, **means})
+            averages = {what: float(np.mean([run[what] for run in runs])) for what in runs[0]}
+            rows.append({"tree": shape, "difficulty": difficulty, "protocol": protocol, **averages})
     return rows
 
 
 def in_all(
     make: Callable[[int, int], Poll], nodes: int, difficulty: float, votes: int, changes: int
 ) -> float:
-    """Messages a node and vote of a first vote and changes of 1% after it, one by one."""
+    """Messages per node and vote for a first vote and changes of 1% after it, one by one."""
     rng = np.random.default_rng(0)
     polls = [make(3, votes) for _ in range(nodes)]
     tree = TreeSimulator(polls, rng, a_round, parents=complete_binary_tree(nodes))
@@ -150,7 +150,7 @@ def in_all(
 
 
 def print_in_all(console: Console, nodes: int, votes: int) -> list[Record]:
-    """Each protocol's messages, and by how many times they are those of aggregation."""
+    """Each protocol's messages, and how many times those of aggregation they are."""
     title = f"a complete binary tree of {nodes:,} nodes: messages a node in all (÷ aggregation)"
     table = Table(title=title, box=None, title_justify="left", pad_edge=False)
     for name in ("d'(1,2)", "1% changes", "aggregation", "voting", "measured"):

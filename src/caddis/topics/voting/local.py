@@ -142,11 +142,13 @@ class LocalVotes(Attentive):
         if not heard:
             return []
         # All are checked before any is taken in, so that a refused message changes nothing.
-        taken = [(self._links.row(link), self._numbers(link, message)) for link, message in heard]
-        for (row, numbers), (_, message) in zip(taken, heard, strict=True):
-            self._links.received[row, message.votes] = numbers
-        votes = np.concatenate([message.votes for _, message in heard])
-        return self._speak(votes if len(heard) == 1 else np.unique(votes))
+        rows = [self._links.row(link) for link, _ in heard]
+        numbers = [self._numbers(link, message) for link, message in heard]
+        for row, number, (_, message) in zip(rows, numbers, heard, strict=True):
+            self._links.received[row, message.votes] = number
+        if len(heard) == 1:
+            return self._speak(heard[0][1].votes)
+        return self._speak(np.unique(np.concatenate([message.votes for _, message in heard])))
 
     def _open_with(self, inputs: Int64s, rows: Int32s) -> Sent:
         self._own[rows] = inputs
@@ -159,9 +161,10 @@ class LocalVotes(Attentive):
     def _speak(self, rows: Int32s) -> Sent:
         rows = rows[self._open[rows]]
         due = self._judge(rows)
+        speaking: list[bool] = np.asarray(due.any(axis=1)).tolist()
         sent: Sent = []
         for link, row in self._links.items():
-            if due[row].any():
+            if speaking[row]:
                 some = rows[due[row]]
                 sent.append((link, self._message(some, self._links.sent[row, some])))
         return sent
