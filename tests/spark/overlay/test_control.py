@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
@@ -214,12 +215,14 @@ def test_what_the_file_no_longer_says_is_cancelled_and_other_subscriptions_stay(
     assert log.read()[-1] == {"by": "file", "kind": "Unadvertise", "publisher": "p", "home": ""}
 
 
-def test_a_message_that_cannot_be_used_is_reported_and_skipped():
+def test_a_message_that_cannot_be_used_is_logged_and_skipped(caplog: pytest.LogCaptureFixture):
     sites = Sites()
     sites.clients("p").append([to_record(Subscribe("ann", "c = 1")), to_record(Leave())])
     declare_all(sites)
     one = plane(sites, "p")
-    one.step()
+    with caplog.at_level(logging.WARNING, "caddis"):
+        one.step()
+    assert "broker p refused a record of a client: " in caplog.text
     assert ["unknown column 'c'" in one.refusals[0].reason, len(one.refusals)] == [True, 2]
     again = plane(sites, "p")
     assert again.refusals == one.refusals

@@ -1,5 +1,6 @@
 """The operator of a broker's micro-batches, called as Spark calls it."""
 
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from caddis.overlay.messages import Advertise, Join, Neighbour, Subscribe, Subsc
 from caddis.overlay.routing.publication_graph import PublicationRoutingGraph
 from caddis.overlay.routing.routing import Routing
 from caddis.spark.matching.model_folder import ModelFolder
+from caddis.spark.overlay import worker
 from caddis.spark.overlay.transport import link_schema
 from caddis.spark.overlay.worker import GraphFolder, RouteOperator, RouteSettings
 
@@ -58,7 +60,7 @@ class Task:
         (root / "staging").mkdir()
 
     def run(self, *batches: list[dict[str, Any]]) -> dict[tuple[str, str], Any]:
-        """What the task tells: by kind and target, the rows of a file, or what was counted."""
+        """What the task reports: for each kind and target, the rows of a file or their count."""
         settings = RouteSettings(
             "here",
             str(self.root / "graphs"),
@@ -154,3 +156,15 @@ def test_keys_are_checked(task: Task, keys: tuple[int | None, ...], complaint: s
 def test_keys_that_came_through_links_stop_nobody(task: Task):
     written = task.run([record(1, "Cork", "a car", source) for source in ("", "there", "there")])
     assert [one["event_id"] for one in written["notified", ""]] == [1, 1, 1]
+
+
+def test_a_worker_keeps_the_routers_of_few_brokers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(worker, "_routers", OrderedDict())
+    monkeypatch.setattr(worker, "MOST_ROUTERS", 2)
+    tasks = []
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        tasks.append(Task(tmp_path / name))
+    for one in (*tasks, tasks[0]):
+        assert one.run([record(1, "Cork", "a car")])["taken", ""] == 1
+    assert list(worker._routers) == [str(one.root / "graphs") for one in (tasks[2], tasks[0])]
