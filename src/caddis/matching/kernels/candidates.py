@@ -47,6 +47,7 @@ def within(code: int, low: int, span: int) -> bool:
 @njit(cache=True)
 def enlarged(out: Int32s, used: int, more: int) -> Int32s:
     """Copy the buffer to a larger one, with room for more rows."""
+    # Doubling keeps the cost of all copies together linear in what is found.
     larger = np.empty((2 * len(out) + more, 3), np.int32)
     for i in range(used):
         for j in range(3):
@@ -73,6 +74,7 @@ def filter_rows(
         for i in range(len(rows)):
             hits[i] = rows[i]
         return len(rows)
+    # Rows are sorted by their access codes, so those of an interval are one stretch.
     if kind == OWN_FILTER:
         for i in range(first_at_least(own, low), len(rows)):
             if own[i] > low + span:
@@ -114,6 +116,7 @@ def try_entries(
     """Append (row, entry) for each hit that passes the entry's tests."""
     # Entries are the outer loop: an entry is read once, and the rows stay in the cache.
     for entry in range(first, last):
+        # There is room for all hits beforehand, so that the loop below writes without asking.
         if used + found > len(out):
             out = enlarged(out, used, found)
         begin, column = used, entries[entry, FIRST_TEST]
@@ -171,6 +174,7 @@ def join_points(
             out[used, 0] = row
             out[used, 1] = entry
             used += passes(entries, entry, codes, row)
+    # Only what was set is cleared: the table has a slot for every code of any column.
     for group in range(first, last):
         slots[groups[group, GROUP_LOW]] = -1
     return out, used
@@ -243,6 +247,7 @@ def visit_column(
         while base >= 0 and i < len(starts) - 1:
             begin = starts[i]
             token = own[begin] >> level
+            # The codes of a token lie side by side: go on to where the next token begins.
             while i < len(starts) - 1 and own[starts[i]] >> level == token:
                 i += 1
             first, last = node_runs[base + token], node_runs[base + token + 1]
@@ -277,6 +282,8 @@ def match_batch(
     slots = np.empty(most_codes + 1, np.int32)
     for code in range(len(slots)):
         slots[code] = -1
+    # A column of arrays may have more elements than the batch has rows, each a hit of its own. The
+    # room for pairs is a guess: `enlarged` makes more.
     hits = np.empty(count + len(batch.elements) + 1, np.int32)
     out = np.empty((1024 + 8 * count, 3), np.int32)
     used = 0

@@ -52,6 +52,7 @@ def sort_by_code(codes: Int32s, rows: Int32s, limit: int) -> tuple[Int32s, Int32
             next_rows[place] = rows[i]
         codes, rows = next_codes, next_rows
         shift += 11
+        # All higher digits are zero.
         if limit >> shift == 0:
             return codes, rows
 
@@ -126,6 +127,7 @@ def has_element(low: int, high: int, elements: Int32s, begin: int, end: int) -> 
     """Whether an array contains a code of low..high: 1 yes, 0 no, -1 unknown for a null in it."""
     answer = 0
     for e in range(begin, end):
+        # A null may be the element that is looked for: LACKS is only true if none is null.
         if elements[e] == 0:
             answer = -1
         elif low <= elements[e] <= high:
@@ -153,6 +155,7 @@ def predicate_holds(
         base = element_base[column] + row
         found = has_element(low, high, elements, element_start[base], element_start[base + 1])
         return ACCEPTED if found == (1 if kind == CONTAINS else 0) else REFUSED
+    # The hull of all intervals comes first: most codes that are refused lie outside of it.
     if code < low or code > high:
         return REFUSED
     if kind == TEXT:
@@ -182,6 +185,7 @@ def decide(index: IndexArrays, batch: BatchArrays, out: Int32s, used: int) -> in
                 holds = predicate_holds(
                     predicates[rest[r]], row, intervals, codes, base, starts, elements
                 )
+                # An undecided text does not end the loop: a cheap predicate may still refuse.
                 if holds != ACCEPTED:
                     answer = holds
                 if holds == REFUSED:

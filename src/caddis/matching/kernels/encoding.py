@@ -72,6 +72,7 @@ def code_floats(values: Floats, valid: Bytes, offset: int, keys: Int64s, out: In
         if np.isnan(values[offset + i]):
             key = NAN_KEY
         elif key < 0:
+            # Without the sign bit -0.0 gets the key of 0.0; the others are ordered backwards.
             key = -(key & LOW_63_BITS)
         out[i] = code_of_int(key, keys)
 
@@ -99,6 +100,7 @@ def hash_table(starts: Int64s, data: Bytes) -> Int32s:
     """Open addressing, at most half full: key number + 1, or 0 where free."""
     count = len(starts) - 1
     size = 2
+    # A power of two, so that a mask finds a slot; half of it free, so that searches end soon.
     while size < 2 * count:
         size *= 2
     slots = np.zeros(size, np.int32)
@@ -127,6 +129,7 @@ def find_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes, slo
 @njit(cache=True)
 def is_less(a: Bytes, i: int, m: int, b: Bytes, j: int, n: int) -> bool:
     """Whether the key of m bytes at a[i] comes before the text of n bytes at b[j]."""
+    # Bytes are unsigned: their order is that of Spark's strings.
     for k in range(min(m, n)):
         if a[i + k] != b[j + k]:
             return bool(a[i + k] < b[j + k])

@@ -116,6 +116,7 @@ def post_clauses(access: Int32s, predicates: Int32s, intervals: Int32s, posted: 
             continue
         low, high = predicates[predicate, LOW], predicates[predicate, HIGH]
         several = predicates[predicate, KIND] == INTERVALS
+        # Each interval of a list is posted by itself, so that each of its values is a token.
         for i in range(predicates[predicate, COUNT] if several else 1):
             if several:
                 place = predicates[predicate, FIRST] + i
@@ -179,6 +180,7 @@ def fill_rest(
         if predicate != done[0] and (hull or not is_one_of(predicate, done)):
             rest[used] = predicate
             used += 1
+    # A rest without predicates takes no place.
     rest[place] = used - place - 1
     return used if used > place + 1 else place
 

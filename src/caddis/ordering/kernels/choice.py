@@ -62,6 +62,7 @@ def needs_model(model: int, begin: int, count: int, clauses: Clauses, plan: Plan
 @njit(cache=True)
 def only_model(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The model that all open clauses need, if they need no other; else NONE."""
+    # Any model of the first clause will do to compare with.
     model = cheapest_refutation(begin, clauses, plan)
     for i in range(begin, begin + count):
         start = clauses.literal_starts[clauses.order[i]]
@@ -149,6 +150,7 @@ def recalled(
         if needs_model(model, begin, count, clauses, plan):
             return model
     model = thoughtful(policy, begin, count, clauses, plan)
+    # A key that is there already is overwritten, which takes no slot.
     if memo.used[0] < FULL:
         memo.used[0] += memo.keys[slot] == 0
         memo.keys[slot], memo.models[slot] = key, model
@@ -180,6 +182,7 @@ def choose(
         if policy == RUN_ALL:
             want_all(begin, count, clauses, plan, wanted[event])
             continue
+        # Parts follow each other in the order of the clauses: each begins where the last one ended.
         for part in range(part_ends(event, graph, plan, scratch)):
             end = scratch.ends[part]
             if policy < LOOKAHEAD or end - begin > MOST_LOOKED_AHEAD:
@@ -208,5 +211,6 @@ def tell(events: Int32s, concepts: Int32s, answers: Marks, graph: GraphArrays) -
     """Note answers, a row for each event and a column for each concept, where none is known yet."""
     for i in range(len(events)):
         for j in range(len(concepts)):
+            # What is known already stays: it may have come with the event from another broker.
             if graph.known[events[i], concepts[j]] == UNASKED:
                 graph.known[events[i], concepts[j]] = answers[i, j]

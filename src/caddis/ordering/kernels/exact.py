@@ -85,6 +85,7 @@ def digits_of(widths: Int64s, answered_by: Int32s, bits: Int64s) -> Digits:
     for concept in range(len(bits)):
         if bits[concept] >= 0:
             bits[concept] += first_of[answered_by[concept]]
+    # The walk over the states begins at the last one, in which every digit is at its highest.
     return Digits(models, weights, values, first, values - 1)
 
 
@@ -111,6 +112,7 @@ def part_of(begin: int, count: int, clauses: Clauses, bits: Int64s) -> Part:
                     while k < known and links[k] != link:
                         k += 1
                     links[k], known = link, max(known, k + 1)
+                    # With too many links the part is given up below; until then no shift overflows.
                     part.links[i] |= 1 << min(k, MOST_LINKS - 1)
             clause = clauses.twins[clause]
     return part if known <= MOST_LINKS else Part(part.yes[:0], part.no[:0], part.links[:0])
@@ -191,6 +193,7 @@ def first_model(part: Part, digits: Digits, costs: Floats, chances: Floats, valu
                     total += chances[digit, answers] * values[state + (1 + answers) * weight]
                 if total < least:
                     choice, least = digits.models[digit], total
+        # The last state of the walk is the part as it is now, so its choice is the one that stays.
         values[state] = least if needed else 0.0
         step_back(digits)
     return choice

@@ -64,6 +64,7 @@ def open_edges(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> Ed
         start = clauses.literal_starts[clause]
         for at in range(start, start + clauses.literal_counts[clause]):
             model, edge = plan.answered_by[clauses.literals[at] >> 1], starts[i]
+            # Literals of one model are one edge: they are answered together.
             while edge < used and models[edge] != model:
                 edge += 1
             if edge == used:
@@ -109,6 +110,7 @@ def by_model(edges: Edges, models: int) -> tuple[Int32s, Int32s]:
         starts[edges.models[edge] + 1] += 1
     for model in range(models):
         starts[model + 1] += starts[model]
+    # A counting sort: the edges of a model stay in the order of their clauses.
     filled = starts.copy()
     for edge in range(used):
         model = edges.models[edge]
@@ -186,6 +188,7 @@ def idle_models(edges: Edges, models: int) -> Idle:
 def replace(edge: int, after: float, touched: int, edges: Edges, idle: Idle) -> int:
     """Change the reach of an edge, and give how many models are touched then."""
     model = edges.models[edge]
+    # Written down in any case, and counted if it is new: that saves a branch.
     idle.touched[touched] = model
     touched += not idle.is_touched[model]
     idle.is_touched[model] = True
@@ -249,6 +252,7 @@ def after_answers(
         probability = 1.0
         for k in range(asks):
             probability *= plan.chances[2 * asked.asked[model, k] + 1 - ((outcome >> k) & 1)]
+        # With an outcome at hand each clause passes or does not: its chance is 1 or 0.
         for i in range(len(members)):
             yes, no = needs[members[i], 0], needs[members[i], 1]
             chances[i] = 1.0 if outcome & yes == yes and outcome & no == 0 else 0.0

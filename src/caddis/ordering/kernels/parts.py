@@ -67,6 +67,7 @@ def root(parents: Int32s, place: int) -> int:
 @njit(cache=True)
 def join(parents: Int32s, one: int, other: int) -> None:
     """Make one part of two; the lower place stands for it."""
+    # Clauses with the same parent are in one part: that saves most searches for roots.
     if parents[one] != parents[other]:
         one, other = root(parents, one), root(parents, other)
         parents[max(one, other)] = min(one, other)
@@ -88,6 +89,7 @@ def join_clauses(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scra
     for place in range(graph.counts[event]):
         parents[place] = place
     for place in range(graph.counts[event]):
+        # Twins need the same models, but may lead to links of their own.
         clause = clauses.order[begin + place]
         start = clauses.literal_starts[clause]
         for at in range(start, start + clauses.literal_counts[clause]):
@@ -162,6 +164,7 @@ def state_key(begin: int, count: int, clauses: Clauses, scratch: Scratch) -> int
                 by_link[clauses.shares[s]] += own
                 shared = True
             clause = clauses.twins[clause]
+    # Second pass: a clause is mixed with its links, each known by the clauses that lead to it.
     if not shared:
         return key | 1
     for i in range(begin, begin + count):

@@ -101,6 +101,8 @@ def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArra
     """
     models, literals = len(plan.costs), clauses.literals
     low, high = share_range(begin, count, clauses)
+    # edges: those of each link's clauses; own: those among them that lead to a model; chances: how
+    # likely a model alone satisfies the link.
     gains, edges = np.zeros(models), np.zeros(high - low)
     own, chances = np.zeros((high - low, models)), np.zeros((high - low, models))
     for i in range(begin, begin + count):
@@ -120,6 +122,7 @@ def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArra
                     if not clauses.done[clauses.shares[s]]:
                         edges[link] += covered
                         own[link, model] += covered
+                        # Only a model that is all that a clause still needs can satisfy it.
                         if covered == length:
                             chances[link, model] = max(chances[link, model], chance)
                 twin = clauses.twins[twin]

@@ -45,6 +45,7 @@ def group_pairs(
         if need < 0:
             open_of[i] = DECIDED if need == NOTHING else IGNORED
             continue
+        # A stamp of another event means that this one has not met the need yet.
         if stamp[need] != events[i]:
             stamp[need], slot[need] = events[i], used
             need_of[used] = need
@@ -112,6 +113,7 @@ def share_links(
     stamp, slot = np.empty(links, np.int32), np.empty(links, np.int32)
     for link in range(links):
         stamp[link] = -1
+    # How many links there are shows only at the end, so the flags grow.
     total = 0
     done = np.zeros(64, np.bool_)
     for i in range(len(events)):
@@ -150,6 +152,7 @@ def thin(literals: Int32s, start: int, count: int, known: Marks) -> int:
 
     An unknown answer makes neither a concept nor its negation true.
     """
+    # What is left is moved together in place, in the order that the plan gave it.
     kept = start
     for i in range(start, start + count):
         literal = literals[i]
@@ -193,6 +196,7 @@ def close(clause: int, verdict: int, clauses: Clauses) -> bool:
 @njit(cache=True)
 def waits(clause: int, clauses: Clauses) -> bool:
     """Whether any link still waits for a clause or its twins."""
+    # A pinned clause has a link that no other clause can satisfy.
     while clause >= 0:
         if clauses.pinned[clause]:
             return True
@@ -218,6 +222,7 @@ def need_the_same(one: int, other: int, clauses: Clauses) -> bool:
 @njit(cache=True)
 def join_twins(first: int, other: int, clauses: Clauses) -> None:
     """Hang a clause and its twins behind another one."""
+    # Twins are a list: that of the other clause goes between the first clause and its own twins.
     last, twins = other, clauses.twins
     while twins[last] >= 0:
         last = twins[last]

@@ -159,6 +159,7 @@ def push(stack: Stack, depth: int) -> None:
         clauses.twins[to, i] = clauses.twins[depth, i]
     for link in range(clauses.done.shape[1]):
         clauses.done[to, link] = clauses.done[depth, link]
+    # `count < 0` is a False that numba does not take for a literal; see BY_PRICE.
     stack.counts[to] = settle(FIRST, count, row(stack, to), stack.known, count < 0)
 
 
@@ -210,6 +211,7 @@ def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanA
         if asks[depth] < 0 or stack.steps[0] <= 0 or total >= limit:
             forget(stack)
             return np.inf
+        # All outcomes of this depth were tried: forget its last one and go back.
         if outcomes[depth] == 1 << asks[depth]:
             for k in range(asks[depth]):
                 stack.known[asked[depth, k]] = UNASKED
@@ -228,6 +230,7 @@ def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanA
         asks[depth] = concepts_at(stack, depth, model, plan.answered_by, asked[depth])
         total += weights[depth] * plan.costs[model]
         stack.steps[0] -= 1
+        # The stack is full: without steps left the next turn gives up.
         if depth + 1 == MOST_DEPTH:
             stack.steps[0] = 0
     return float(total)
@@ -261,6 +264,7 @@ def better(stack: Stack, ahead: int, plan: PlanArrays) -> int:
     least = followed(AHEAD, stack, ahead, np.inf, plan)
     if least == np.inf:
         return ahead
+    # Of two that cost the same the lookahead's choice stands.
     other = followed(BY_PRICE, stack, price, least * (1 - 1e-9), plan)
     return price if other < least else ahead
 
