@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from caddis.cli.lab.shared import OPEN, StudyOptions, app, redraw_study, size, up_to, words
+from caddis.cli.lab.shared import (
+    OPEN,
+    StudyOptions,
+    app,
+    figures_option,
+    redraw_study,
+    size,
+    up_to,
+    words,
+)
 from caddis.cli.shell import fills
 
 if TYPE_CHECKING:
@@ -29,14 +38,7 @@ FIGURES = "tests, times, compared, sealed, rates, wire, same-size, equalities, t
 class BloomPrefilteringOptions(StudyOptions):
     """The options of `caddis lab bloom-prefiltering`; None stands for the usual size."""
 
-    figures: Annotated[
-        str,
-        typer.Option(
-            metavar="LIST",
-            help=f"Which figures to draw, all of them by default: {FIGURES}.",
-            show_default=False,
-        ),
-    ] = ""
+    figures: Annotated[str, figures_option(FIGURES)] = ""
     rate: Annotated[
         float,
         typer.Option(

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from caddis.cli.lab.shared import OPEN, StudyOptions, app, redraw_study, size, up_to, words
+from caddis.cli.lab.shared import (
+    OPEN,
+    StudyOptions,
+    app,
+    figures_option,
+    redraw_study,
+    size,
+    up_to,
+    words,
+)
 from caddis.cli.shell import fills
 from caddis.errors import TopicError
 
@@ -36,14 +45,7 @@ FIGURES = (
 class LocalBuildingBlocksOptions(StudyOptions):
     """The options of `caddis lab local-building-blocks`; None stands for the usual size."""
 
-    figures: Annotated[
-        str,
-        typer.Option(
-            metavar="LIST",
-            help=f"Which figures to draw, all of them by default: {FIGURES}.",
-            show_default=False,
-        ),
-    ] = ""
+    figures: Annotated[str, figures_option(FIGURES)] = ""
     interests: Annotated[
         Path | None,
         typer.Option(

@@ -51,6 +51,15 @@ def sizes(what: str, default: str) -> object:
     )
 
 
+def figures_option(names: str) -> object:
+    """A list of figures to draw; these are the names that there are."""
+    return typer.Option(
+        metavar="LIST",
+        help=f"Which figures to draw, all of them by default: {names}.",
+        show_default=False,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyOptions(ABC):
     """What a study needs, whichever paper it is of."""

@@ -57,26 +57,14 @@ def spread_costs(
     subscriptions: int,
     concepts: int = 100,
     *,
-    popularity: Popularity = "zipf",
-    exponent: float = 1.0,
-    at_most: int = 5,
     costs: Range = (1, 1000),
-    selectivity: Range = (0, 0.25),
     rng: np.random.Generator,
 ) -> Instance:
-    """The paper's workload, but for costs that are log-uniform: some models are cheap.
+    """The paper's workload with log-uniform costs, so that some models are cheap.
 
     From the same generator it has the same clauses and selectivities as `paper_workload`.
     """
-    close = paper_workload(
-        subscriptions,
-        concepts,
-        popularity=popularity,
-        exponent=exponent,
-        at_most=at_most,
-        selectivity=selectivity,
-        rng=rng,
-    )
+    close = paper_workload(subscriptions, concepts, rng=rng)
     return replace(close, costs=_log_uniform(costs, concepts, rng))
 
 
