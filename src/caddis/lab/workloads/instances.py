@@ -57,6 +57,7 @@ def spread_costs(
     subscriptions: int,
     concepts: int = 100,
     *,
+    popularity: Popularity = "zipf",
     costs: Range = (1, 1000),
     rng: np.random.Generator,
 ) -> Instance:
@@ -64,7 +65,7 @@ def spread_costs(
 
     From the same generator it has the same clauses and selectivities as `paper_workload`.
     """
-    close = paper_workload(subscriptions, concepts, rng=rng)
+    close = paper_workload(subscriptions, concepts, popularity=popularity, rng=rng)
     return replace(close, costs=_log_uniform(costs, concepts, rng))
 
 
