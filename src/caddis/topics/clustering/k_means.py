@@ -30,7 +30,7 @@ from caddis.topics.clustering.interests import (
 from caddis.topics.clustering.kernels import Counts, by_topic, hold, place_each, swap_each
 
 OVERLAP_ROWS = 1 << 20
-"""How many subscribers are counted at a time: single precision is exact for so many."""
+"""How many subscribers are counted at a time: single precision counts that far exactly."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

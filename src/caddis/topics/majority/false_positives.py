@@ -215,7 +215,7 @@ def _mean_tail(needed: int, nodes: int, shares: Floats) -> float:
     shares: the probability that one node holds it, for each bit.
     """
     # The tail is computed on a grid around the step, where it changes, and interpolated: there are
-    # thousands of bits, and the binomial tail is dear.
+    # thousands of bits, and the binomial tail is slow to compute.
     middle = needed / nodes
     width = 8 * np.sqrt(middle * (1 - middle) / nodes) + 20 / nodes
     grid = np.linspace(max(middle - width, 0), min(middle + width, 1), 257)

@@ -73,7 +73,10 @@ def speak(
     used: Bools,
     choices: Int32s,
 ) -> Bools:
-    """Judge some votes anew; by link and row, what has to be sent, which `sent` then holds."""
+    """Judge some votes again, and put what must go out into `sent`.
+
+    Returns, by link and row, whether that has to be sent.
+    """
     links, _, size = received.shape
     due = np.zeros((links, len(rows)), np.bool_)
     total = np.empty(size, np.int64)
@@ -111,7 +114,7 @@ def must_tell(total: int, sent: int, received: int) -> bool:
 def speak_signs(
     rows: Int32s, own: Int64s, received: Int64s, sent: Int64s, used: Bools, signs: Bools
 ) -> Bools:
-    """Judge some votes on signs anew; the result is that of `speak`."""
+    """Judge some votes on signs again; the result is that of `speak`."""
     links = len(received)
     due = np.zeros((links, len(rows)), np.bool_)
     for place in range(len(rows)):

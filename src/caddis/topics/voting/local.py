@@ -117,7 +117,7 @@ class LocalVotes(Attentive):
 
     @abstractmethod
     def _judge(self, rows: Int32s) -> Bools:
-        """Judge some votes anew; by link and row, whether the numbers in `sent` must go out."""
+        """Judge some votes again; returns, by link and row, whether to send what is in `sent`."""
 
     @abstractmethod
     def _message(self, votes: Int32s, numbers: Int64s) -> Any:

@@ -9,7 +9,7 @@ Voting is local: an easy vote is kept up by a few messages near each change, but
 many times what aggregation does. `FIRST` and `UPKEEP` were measured with the real nodes, in rounds,
 on complete and random binary trees of 1,000 nodes with the paper's inputs of three choices:
 `python bench/voting.py` prints them for each kind of tree, and here is the mean of the two. A first
-vote is never cheaper by voting. Its upkeep gets dearer until about as many inputs have changed as
+vote is never cheaper by voting. Its upkeep gets costlier until about as many inputs have changed as
 there are nodes, and from then on is cheaper above a d' of about 0.37 if 0.1% of the inputs change,
 0.4 if 1%, 0.47 if 10%, 0.78 if all do.
 
