@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from caddis import Matcher
-from caddis.matching import AccessUse, Explanation, SharedToken, explain
+from caddis.matching.explaining import AccessUse, Explanation, SharedToken, explain
 
 SCHEMA = pa.schema(
     [

@@ -15,7 +15,7 @@ from caddis.lab.workloads.instances import outcomes, paper_workload, random_inst
 from caddis.lab.yardsticks.ordering_costs import candidate_costs, policy_costs
 from caddis.models import NO, YES, Marks
 from caddis.ordering import POLICIES
-from caddis.ordering.certificate import certificates
+from caddis.ordering.certificate.proofs import certificates
 from caddis.ordering.demand import unshared
 from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.kernels.choice import MOST_LOOKED_AHEAD

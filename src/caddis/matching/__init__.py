@@ -8,7 +8,7 @@
 a table of subscriptions is indexed.
 """
 
-from caddis.matching.explaining import AccessUse, Explanation, Scanned, SharedToken, explain
+from caddis.matching.explaining import Explanation, explain
 from caddis.matching.index import NOTHING, Needs, as_numbers, values_of
 from caddis.matching.links import (
     Candidates,
@@ -20,14 +20,11 @@ from caddis.matching.links import (
     named_errors,
     subscription_ids_of,
 )
-from caddis.matching.matcher import NO_CONCEPTS, EncodedBatch, Matcher, warm_up
+from caddis.matching.matcher import Matcher, warm_up
 
 __all__ = [
     "NOTHING",
-    "NO_CONCEPTS",
-    "AccessUse",
     "Candidates",
-    "EncodedBatch",
     "Explanation",
     "LinkMatcher",
     "Matcher",
@@ -35,8 +32,6 @@ __all__ = [
     "Needs",
     "OnInvalid",
     "Report",
-    "Scanned",
-    "SharedToken",
     "as_numbers",
     "checked_ids",
     "explain",

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caddis.lab.workloads.instances import outcomes, paper_workload, random_instance, spread_costs
-from caddis.ordering.certificate import Instance, certificate, certificates, hitting_sets
+from caddis.ordering.certificate import Instance, certificate, hitting_sets
 from caddis.ordering.certificate.hitting_sets import BranchAndBound, by_integer_programme, cheapest
-from caddis.ordering.certificate.proofs import to_prove
+from caddis.ordering.certificate.proofs import certificates, to_prove
 from tests.ordering.optimum import undecided
 
 

@@ -9,7 +9,6 @@ of `matching` that touches files.
 """
 
 from caddis.matching.index.building import (
-    AccessIndex,
     Postings,
     build,
     likelihood_by_clauses,
@@ -36,7 +35,6 @@ from caddis.matching.index.storage import MatcherParts, read_parts, write_parts
 __all__ = [
     "NOTHING",
     "WIDE_DECIMAL_BIAS",
-    "AccessIndex",
     "BatchEncoder",
     "BatchTexts",
     "ColumnCoder",

@@ -5,14 +5,12 @@ asks for all answers about real events and gives the proof of each. `hitting_set
 cheapest models.
 """
 
-from caddis.ordering.certificate.events import EventCertificates, event_certificates
-from caddis.ordering.certificate.proofs import Clause, Instance, certificate, certificates
+from caddis.ordering.certificate.events import event_certificates
+from caddis.ordering.certificate.proofs import Clause, Instance, certificate
 
 __all__ = [
     "Clause",
-    "EventCertificates",
     "Instance",
     "certificate",
-    "certificates",
     "event_certificates",
 ]
