@@ -43,7 +43,11 @@ def caddis(
     version: Annotated[  # noqa: ARG001, its callback does it all
         bool,
         typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            metavar="",
+            help="Show the version and exit.",
         ),
     ] = False,
     log_level: LogLevel = "off",

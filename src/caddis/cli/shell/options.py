@@ -78,8 +78,11 @@ def flag(names: str, text: str, *, panel: str | None = None) -> Any:
     """A Typer option without a value.
 
     names: how the option is written, such as --json, or --spark/--no-spark.
+    text: what the help says.
+    panel: the box of the help that lists the option.
     """
-    return typer.Option(names, help=text, rich_help_panel=panel)
+    # Typer would show "<bool>" where other options show what their value stands for.
+    return typer.Option(names, help=text, metavar="", rich_help_panel=panel)
 
 
 AsJson = Annotated[bool, flag("--json", "Print one JSON object to stdout, and nothing else there.")]
