@@ -119,8 +119,9 @@ def checked_ids(subscriptions: pa.Table) -> pa.Array:
     repeated = counts.filter(pa.compute.greater(counts.field("counts"), 1))
     if len(repeated):
         first = repeated.field("values")[0].as_py()
+        others = f" (and {len(repeated) - 1:,} more)" if len(repeated) > 1 else ""
         raise SubscriptionTableError(
-            f"{len(repeated):,} subscription_ids occur more than once, such as {first!r}"
+            f"subscription_id must be unique: {first!r}{others} occurs more than once"
         )
     return ids
 

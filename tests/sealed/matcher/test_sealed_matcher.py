@@ -231,7 +231,7 @@ def test_filters_of_absurd_sizes_concern_their_subscription_alone():
     [
         (pa.table({"subscription_id": [1], "where": [1]}), "is BINARY or STRING, not BIGINT"),
         (pa.table({"subscription_id": [1]}), "need a column 'where'"),
-        (pa.table({"subscription_id": [1, 1], "where": [b"", b""]}), "occur more than once"),
+        (pa.table({"subscription_id": [1, 1], "where": [b"", b""]}), "occurs more than once"),
     ],
 )
 def test_a_table_that_is_none_is_refused(table: pa.Table, message: str):
