@@ -122,6 +122,7 @@ def test_what_is_replaced_is_replaced_as_a_whole(caddis, market):
         ("e.csv", "event_id,city,price\n1,x,1\n1,y,2\n", "occur more than once, such as 1"),
         ("e.jsonl", '{"event_id": 1}\n{"event_id":', "e.jsonl, line 2 is not JSON"),
         ("e.csv", "event_id,city,price\n1,x,1\n2\n", "e.csv: a line cannot be read"),
+        ("e.csv", "event_id,city,price,unread\n1,x,1,x\n2,x,1\n", "e.csv: a line cannot be read"),
         ("e.parquet", "not Parquet at all", "e.parquet is not a Parquet file"),
         ("e.csv", "key,city,price\n1,x,1\n", "no column 'event_id' for their key"),
         ("e.jsonl", "", "holds no events"),

@@ -62,6 +62,8 @@ def test_a_table_or_schema_that_is_none_is_refused():
         caddis.check(SUBSCRIPTIONS.select(["subscription_id"]), SCHEMA)
     with pytest.raises(EventError, match="STRIG"):
         caddis.check(SUBSCRIPTIONS, "city STRIG")
+    with pytest.raises(EventError, match="a text such as 'city STRING', not dict"):
+        caddis.check(SUBSCRIPTIONS, {"city": "STRING"})
     texts = [caddis.sealed.as_text(one) for one in sealed_wheres()["where"].to_pylist()[:1]]
     sealed = pa.table({"subscription_id": ["ann"], "where": texts})
     with pytest.raises(SubscriptionTableError, match="are sealed"):

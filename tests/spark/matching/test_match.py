@@ -445,7 +445,7 @@ def test_a_concept_is_refused_until_there_are_models(events: DataFrame):
         (
             "subscription_id string, where string",
             [("a", "TRUE"), ("a", "FALSE")],
-            "more than once, such as 'a'",
+            "'a' occurs more than once",
         ),
     ],
 )
@@ -470,6 +470,11 @@ def test_wheres_that_are_no_texts_are_refused(events: DataFrame):
 def test_events_without_the_key_are_refused(events: DataFrame):
     with pytest.raises(EventError, match="no column 'key' for their key; they have event_id, city"):
         caddis.match(events, table(WHERES), event_key="key")
+
+
+def test_events_that_are_no_dataframe_of_spark_are_refused(events: DataFrame):
+    with pytest.raises(EventError, match=r"must be a Spark DataFrame, not pandas\.DataFrame"):
+        caddis.match(events.limit(1).select("event_id").toPandas(), table(WHERES))
 
 
 def test_the_key_cannot_have_the_ids_name(events: DataFrame):

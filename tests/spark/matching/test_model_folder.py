@@ -95,6 +95,13 @@ def test_problems_are_kept_with_their_events_and_not_without_end(folder):
     assert len(ReportFolder(folder.path).problems()) == KEPT
 
 
+def test_a_table_without_problems_has_the_types_of_one_with_some():
+    problems = Report().problems
+    assert problems.num_rows == 0
+    names = {field.name: str(field.type) for field in problems.schema if field.name != "event"}
+    assert names == {"column": "string", "model": "string", "reason": "string", "failed": "bool"}
+
+
 def test_a_key_that_json_does_not_know_is_kept_as_text(folder):
     import datetime as dt
 

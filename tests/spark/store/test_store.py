@@ -208,6 +208,25 @@ def test_removing_by_an_id_of_another_type_is_a_clear_error(store: SubscriptionS
     assert len(store) == 1
 
 
+def test_a_single_text_is_not_taken_for_a_list_of_ids(store: SubscriptionStore):
+    store.upsert(table({"ann": "city = 'Cork'", "a": "city = 'Sligo'"}))
+    with pytest.raises(SubscriptionTableError, match="must be a list of ids, not 'ann'"):
+        store.remove("ann")
+    assert len(store) == 2
+
+
+def test_subscriptions_that_are_no_table_are_refused(store: SubscriptionStore):
+    with pytest.raises(SubscriptionTableError, match="DataFrame or an Arrow table, not list"):
+        store.upsert([("ann", "city = 'Cork'")])
+    pandas = table({"ann": "city = 'Cork'"}).to_pandas()
+    with pytest.raises(SubscriptionTableError, match=r"Arrow table, not pandas\.DataFrame"):
+        store.upsert(pandas)
+
+
+def test_a_store_shows_where_it_is(store: SubscriptionStore):
+    assert repr(store) == f"SubscriptionStore('{store.path}')"
+
+
 def test_removing_what_is_not_there_publishes_nothing(store: SubscriptionStore):
     store.upsert(table({"ann": "price = 10"}))
     before = store.version
@@ -235,7 +254,7 @@ def test_an_empty_table_changes_nothing(store: SubscriptionStore):
         ({"subscription_id": ["a"]}, "need a column 'where'; they have subscription_id"),
         ({"where": ["TRUE"]}, "need a column 'subscription_id'; they have where"),
         ({"subscription_id": ["a", None], "where": ["TRUE"] * 2}, "1 subscriptions have a null"),
-        ({"subscription_id": ["a", "a"], "where": ["TRUE"] * 2}, "more than once, such as 'a'"),
+        ({"subscription_id": ["a", "a"], "where": ["TRUE"] * 2}, "'a' occurs more than once"),
     ],
 )
 def test_a_table_without_columns_or_with_wrong_ids_is_refused(

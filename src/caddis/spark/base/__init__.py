@@ -31,6 +31,7 @@ from caddis.spark.base.frames import (
     session_timezone,
     spark_type,
     stream_matches,
+    type_in_words,
     write_matches,
 )
 from caddis.spark.base.progress import MicroBatch, RowCount, follow, watching_tasks
@@ -65,6 +66,7 @@ __all__ = [
     "spark_type",
     "spread",
     "stream_matches",
+    "type_in_words",
     "watching_tasks",
     "worker_versions",
     "write_matches",

@@ -30,10 +30,14 @@ _SPARK_NAMES = {"parquet": "parquet", "jsonl": "json", "csv": "csv"}
 _FOR_GOOD = {"maxFileAge": "36500d"}
 """A file that is moved into a stream's folder counts, however old it is."""
 _STRICT = {"mode": "FAILFAST"}
+_WHOLE_LINES = {"columnPruning": "false"}
+"""Spark parses only the columns that are used, unless it is asked not to. It would then read a CSV
+line that is too short as one whose last columns are null.
+"""
 _READING: dict[str, dict[str, str]] = {
     "parquet": {},
     "jsonl": _STRICT,
-    "csv": {**_STRICT, "header": "true", "enforceSchema": "false"},
+    "csv": {**_STRICT, **_WHOLE_LINES, "header": "true", "enforceSchema": "false"},
 }
 _WRITING: dict[str, dict[str, str]] = {"parquet": {}, "jsonl": {}, "csv": {"header": "true"}}
 
@@ -50,6 +54,17 @@ def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
 def session_timezone(events: DataFrame) -> str:
     """The time zone in which the events' session reads dates and times."""
     return events.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+
+
+def type_in_words(value: object) -> str:
+    """The type of something that a caller gave, with its package, such as `pandas.DataFrame`.
+
+    >>> type_in_words([]), type_in_words(Path())
+    ('list', 'pathlib.PosixPath')
+    """
+    type_ = type(value)
+    package = type_.__module__.partition(".")[0]
+    return type_.__name__ if package == "builtins" else f"{package}.{type_.__name__}"
 
 
 def spark_type(type_: pa.DataType) -> DataType:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from caddis.errors import EventError
 from caddis.files import parse_schema
 from caddis.language import parse_all
 from caddis.matching import named_errors, subscription_ids_of
 from caddis.models import Catalogue, Model
-from caddis.spark.base import DataFrame, arrow_schema, session_timezone
+from caddis.spark.base import DataFrame, arrow_schema, session_timezone, type_in_words
 from caddis.spark.store import SubscriptionTable, check_plain, invalid_table, subscription_table
 
 
@@ -41,6 +42,11 @@ def check(
         columns = arrow_schema(schema.schema, timezone)
     else:
         columns = parse_schema(schema, timezone) if isinstance(schema, str) else schema
+    if not isinstance(columns, pa.Schema):
+        raise EventError(
+            "schema must be an Arrow schema, a Spark DataFrame or a text such as 'city STRING', "
+            f"not {type_in_words(columns)}"
+        )
     table = subscription_table(subscriptions)
     ids = subscription_ids_of(table)
     check_plain(table)

@@ -31,6 +31,7 @@ from caddis.spark.base import (
     removed_at_exit,
     session_timezone,
     spark_type,
+    type_in_words,
 )
 from caddis.spark.matching.model_folder import ModelFolder
 from caddis.spark.matching.model_reader import Models, OnError
@@ -117,7 +118,9 @@ def follows(events: DataFrame, subscriptions: Subscriptions) -> bool:
 
 
 def check_key(events: DataFrame, event_key: str) -> None:
-    """Refuse events without a usable key column."""
+    """Refuse events that are not in a DataFrame, or have no usable key column."""
+    if not isinstance(events, DataFrame):
+        raise EventError(f"events must be a Spark DataFrame, not {type_in_words(events)}")
     if event_key not in events.columns:
         names = ", ".join(events.columns)
         raise EventError(f"events have no column {event_key!r} for their key; they have {names}")

@@ -170,8 +170,12 @@ class Report:
         The first 10,000 are kept; `models` counts all.
         """
         found = [] if self._folder is None else self._folder.problems()
-        columns = ("event", "column", "model", "reason", "failed")
-        return pa.table({name: [getattr(one, name) for one in found] for name in columns})
+        texts = {
+            name: pa.array([getattr(one, name) for one in found], pa.string())
+            for name in ("column", "model", "reason")
+        }
+        failed = pa.array([one.failed for one in found], pa.bool_())
+        return pa.table({"event": [one.event for one in found], **texts, "failed": failed})
 
     @property
     def events(self) -> int:

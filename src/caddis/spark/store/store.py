@@ -25,7 +25,13 @@ from caddis.files import is_store
 from caddis.language import Concept, Vocabulary
 from caddis.matching import LinkMatcher
 from caddis.models import Catalogue, Model
-from caddis.spark.base import Version, VersionFolder, arrow_schema, session_timezone
+from caddis.spark.base import (
+    Version,
+    VersionFolder,
+    arrow_schema,
+    session_timezone,
+    type_in_words,
+)
 from caddis.spark.store.segments import (
     OnInvalid,
     PlainSegments,
@@ -129,6 +135,9 @@ class SubscriptionStore:
         with self._folder.writing():
             pairs = [*self.vocabulary.pairs, *catalogue.vocabulary_for(self.schema).pairs]
             Settings(self.timezone, Vocabulary.of(pairs), self.sealed).write(self.path)
+
+    def __repr__(self) -> str:
+        return f"SubscriptionStore({str(self.path)!r})"
 
     def __len__(self) -> int:
         version, texts = self._folder.current(), _Texts(self._folder)
@@ -292,6 +301,11 @@ def subscription_table(subscriptions: SubscriptionTable) -> pa.Table:
     """Subscriptions in Arrow; those of a DataFrame are collected."""
     if isinstance(subscriptions, pa.Table):
         return subscriptions
+    if not isinstance(subscriptions, DataFrame):
+        raise SubscriptionTableError(
+            "subscriptions must be a Spark DataFrame or an Arrow table, not "
+            f"{type_in_words(subscriptions)}"
+        )
     missing = {"subscription_id", "where"} - set(subscriptions.columns)
     if missing:
         names = ", ".join(subscriptions.columns)
@@ -313,6 +327,9 @@ def _schema_of(events: pa.Schema | DataFrame | None, timezone: str) -> pa.Schema
 
 
 def _ids_of(given: Iterable[object] | SubscriptionTable) -> Iterable[object]:
+    if isinstance(given, str | bytes):
+        # A text is iterable, too: its characters would be taken for ids.
+        raise SubscriptionTableError(f"subscription_ids must be a list of ids, not {given!r}")
     if isinstance(given, DataFrame):
         given = given.select("subscription_id").toArrow()
     return given["subscription_id"].to_pylist() if isinstance(given, pa.Table) else given
