@@ -19,7 +19,7 @@ from caddis.lab import draw_workload, simulate
 from caddis.lab.figures.runs import Place
 from caddis.lab.local_building_blocks.clusterings import LAST
 from caddis.lab.local_building_blocks.figures import EXPERIMENTS
-from caddis.lab.local_building_blocks.setup import Conditions, Setup
+from caddis.lab.local_building_blocks.votes import Conditions, Setup
 from caddis.lab.workloads.instances import paper_workload, random_instance
 from caddis.lab.workloads.interests import planted
 from caddis.lab.yardsticks.ordering_costs import policy_costs

@@ -21,8 +21,15 @@ from caddis.lab.local_building_blocks.figures import (
     figures_named,
     study,
 )
-from caddis.lab.local_building_blocks.setup import Conditions, Scale, Setup
-from caddis.lab.local_building_blocks.votes import COMPLETE, quiet, simulated, tree_of
+from caddis.lab.local_building_blocks.votes import (
+    COMPLETE,
+    Conditions,
+    Scale,
+    Setup,
+    quiet,
+    simulated,
+    tree_of,
+)
 from caddis.lab.simulators.tree import a_round, complete_binary_tree
 from caddis.lab.simulators.vote_rounds import Tree, VoteRounds, gaussian_costs
 from caddis.lab.workloads.interests import planted

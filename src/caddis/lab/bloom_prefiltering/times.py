@@ -149,7 +149,7 @@ WAYS: tuple[tuple[str, Sifting, int], ...] = (
     ("paper", "paper", 4 * CHECKED),
     ("none", None, CHECKED),
 )
-"""By name: the prefilter, and the most events that are matched with it."""
+"""Each way's name, its prefilter, and the most events that are matched with it."""
 
 
 @dataclass(frozen=True, slots=True)

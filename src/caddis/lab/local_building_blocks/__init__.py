@@ -13,7 +13,7 @@ from caddis.lab.local_building_blocks.clusterings import (
     settled,
 )
 from caddis.lab.local_building_blocks.figures import figures_named, study
-from caddis.lab.local_building_blocks.setup import (
+from caddis.lab.local_building_blocks.votes import (
     QUICK,
     QUICK_SUBSCRIBERS,
     Conditions,

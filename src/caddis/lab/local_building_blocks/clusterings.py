@@ -18,8 +18,7 @@ import numpy as np
 
 from caddis.arrays import Int32s, Int64s
 from caddis.lab.figures import Measured, Place
-from caddis.lab.local_building_blocks.setup import Setup
-from caddis.lab.local_building_blocks.votes import COMPLETE, quiet, tree_of
+from caddis.lab.local_building_blocks.votes import COMPLETE, Setup, quiet, tree_of
 from caddis.lab.simulators import VoteRounds, aggregated, aggregated_again
 from caddis.lab.workloads import MODELS, owners_of, redrawn
 from caddis.topics.clustering import (

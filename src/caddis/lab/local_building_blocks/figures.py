@@ -18,10 +18,12 @@ from caddis.lab.local_building_blocks.clusterings import (
     measure_convergence,
     measure_interests,
 )
-from caddis.lab.local_building_blocks.setup import DRAWN, Scale, Setup
 from caddis.lab.local_building_blocks.votes import (
     COMPLETE,
+    DRAWN,
     RANDOM,
+    Scale,
+    Setup,
     measure_choices,
     measure_delays,
     measure_distance,
