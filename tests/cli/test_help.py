@@ -47,7 +47,7 @@ def test_the_version_is_the_package_s(caddis):
     [
         (["frobnicate"], "No such command 'frobnicate'"),
         (["match", "--events", "x"], "Missing option '--subscriptions'"),
-        (["match", "--events", "x", "--subscriptions", "y", "--out", "z", "--once"], "only for"),
+        (["match", "--events", "x", "--subscriptions", "y", "--out", "z", "--once"], "it needs"),
         (["explain", "x", "--limit", "-1"], "--limit"),
         (["demo", "--events", "0"], "--events"),
         (["demo", "photos", "--events", "5"], "it is not for photos"),

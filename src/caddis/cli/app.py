@@ -25,8 +25,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done; 1 the input or the machine is not as it must be; 2 wrong usage; "
-    "130 stopped by Ctrl-C. With CADDIS_DEBUG=1 errors come with a traceback.",
+    epilog="Exit codes: 0 done; 1 something is wrong with the input or the machine; 2 wrong usage; "
+    "130 stopped by Ctrl-C; 143 stopped by SIGTERM. CADDIS_DEBUG=1 adds tracebacks to errors.",
 )
 for noun in (match, explain, demo, doctor, overlay, topics, keys, sealed, lab):
     app.add_typer(noun)
@@ -57,9 +57,9 @@ def caddis(
 
     A subscription is an SQL WHERE clause: city = 'Galway' AND price < 200.
     For every event Caddis finds all the subscriptions that it satisfies,
-    as Spark SQL would decide each of them.
+    exactly as Spark SQL would evaluate each of them.
 
-    Begin with [bold]caddis demo[/bold]. If something does not work, try
+    Start with [bold]caddis demo[/bold]. If something does not work, run
     [bold]caddis doctor[/bold].
     """
     log_to_stderr(log_level, log_format)

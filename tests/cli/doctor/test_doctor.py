@@ -58,13 +58,13 @@ def test_an_old_java_is_refused_before_spark_is_started(caddis, market, monkeypa
     )
     assert result.exit_code == 1
     assert "needs Java 17 or newer" in result.stderr
-    assert "is 11.0.2" in result.stderr
+    assert "holds Java 11.0.2" in result.stderr
 
 
 def test_a_path_without_java_is_refused(tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EnvironmentProblem, match="there is none: install Java 17"):
+    with pytest.raises(EnvironmentProblem, match="this machine has none: install Java 17"):
         require_java()
 
 

@@ -17,7 +17,7 @@ CALL = ("match", *INPUTS, "--out", "out")
         (("--out", "s3a://bucket/out"), "this machine's files"),
         (("--schema", "city"), "the schema cannot be read"),
         (("--timezone", "Mars"), "no time zone 'Mars'"),
-        (("--stream",), "offers.jsonl is a file; a stream watches a folder"),
+        (("--stream",), "offers.jsonl is a file; --stream needs a folder"),
         (("--stream", "--events", "empty", "--format", "csv"), "give them with --schema"),
         (("--events", "empty"), "will have with --format"),
         (("--models", "nowhere.py"), "nowhere.py: there is no such file"),

@@ -81,7 +81,7 @@ def test_built_in_ones_and_modules_are_found_by_name(tmp_path, monkeypatch):
         ("mine", "did you mean 'mine.py'?"),
         ("zzz.zzz", "built in are efficientnet-lite0, "),
         ("nowhere.py", "nowhere.py: there is no such file"),
-        ("./mine.txt", "mine.txt is no Python file"),
+        ("./mine.txt", "mine.txt is not a Python file"),
     ],
 )
 def test_what_is_not_there_is_told_with_what_is_near(tmp_path, monkeypatch, spec, complaint):
@@ -95,7 +95,7 @@ def test_what_is_not_there_is_told_with_what_is_near(tmp_path, monkeypatch, spec
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("x = 1\n", "bad.py holds no models; make one of a function with @caddis.concept"),
+        ("x = 1\n", "bad.py defines no models; turn a function into one with @caddis.concept"),
         ("import caddis\n\nx = missing\n", "bad.py, line 3: NameError: name 'missing' is not"),
         ("def f():\n    return 1 / 0\nf()\n", "bad.py, line 2: ZeroDivisionError: division by"),
         ("x = 1\ndef f(:\n", "bad.py, line 2: SyntaxError: invalid syntax"),
@@ -118,7 +118,7 @@ def test_a_file_or_module_that_fails_is_named_with_its_line(
     with pytest.raises(CaddisError) as error:
         load_models([spec])
     monkeypatch.delitem(sys.modules, "bad", raising=False)
-    assert complaint.replace("bad.py holds", "").strip() in str(error.value)
+    assert complaint.replace("bad.py defines", "").strip() in str(error.value)
 
 
 def test_the_summary_counts_events_without_an_answer_and_fits_80_columns(tmp_path):

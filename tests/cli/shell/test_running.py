@@ -74,7 +74,10 @@ def fail(error: Exception) -> int:
     [
         (EnvironmentProblem("no Java"), "caddis: no Java\n"),
         (PermissionError(13, "Permission denied", "/x"), "caddis: /x: Permission denied\n"),
-        (ValueError("odd"), "caddis: unexpected ValueError: odd; CADDIS_DEBUG=1 shows where\n"),
+        (
+            ValueError("odd"),
+            "caddis: unexpected ValueError: odd; set CADDIS_DEBUG=1 to see where\n",
+        ),
     ],
 )
 def test_an_error_is_one_message_and_exit_code_1(capsys, monkeypatch, error, message):

@@ -1,8 +1,8 @@
 """`caddis match`: files of events against a file of subscriptions, once or as a stream.
 
 command     the options
-preparing   what can be checked and read before Spark starts, and the match to be computed
-matching    the batch and the stream that compute it
+preparing   checks and reads everything that does not need Spark, and compiles the match
+matching    runs it, as a batch or as a stream
 summary     what is shown at the end
 """
 

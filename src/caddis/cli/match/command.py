@@ -47,8 +47,7 @@ app = typer.Typer()
 class MatchOptions:
     """What to match, where to write the matches, and how.
 
-    Without `stream` the files that are there are matched once, and `once` and `checkpoint` are
-    refused.
+    Without `stream`, the existing files are matched once, and `once` and `checkpoint` are refused.
     """
 
     events: Annotated[Path, option("PATH", "A file of events, or a folder of such files.")]
@@ -56,8 +55,8 @@ class MatchOptions:
         Path,
         option(
             "PATH",
-            "A file with the columns subscription_id and where; or a subscription store, whose "
-            "changes a stream follows.",
+            "A file with the columns subscription_id and where; or the folder of a subscription "
+            "store, whose changes a stream follows.",
         ),
     ]
     out: MatchesFolder
@@ -77,8 +76,8 @@ class MatchOptions:
         bool,
         flag(
             "--stream",
-            "Keep watching the folder of events for new files, until Ctrl-C. Started again with "
-            "the same --out, the stream goes on where it ended.",
+            "Keep watching the folder of events for new files until Ctrl-C. If it is started again "
+            "with the same --out, the stream continues where it stopped.",
             panel="Streams",
         ),
     ] = False
@@ -86,7 +85,7 @@ class MatchOptions:
         bool,
         flag(
             "--once",
-            "With --stream: end when the files that are there have been matched.",
+            "With --stream: stop when all files that exist now have been matched.",
             panel="Streams",
         ),
     ] = False
@@ -94,7 +93,8 @@ class MatchOptions:
         Path | None,
         option(
             "FOLDER",
-            "With --stream: where to keep how far the stream is. By default, below --out.",
+            "With --stream: where to record the stream's progress. \\[default: _checkpoint below "
+            "--out]",
             panel="Streams",
         ),
     ] = None
@@ -103,21 +103,21 @@ class MatchOptions:
 
     @property
     def matches_format(self) -> FileFormat:
-        """The format to write: as asked for, else as --out is named, else Parquet."""
+        """The format to write: --out-format, else what the name of --out says, else Parquet."""
         return self.out_format or named_format(self.out) or "parquet"
 
 
 @app.command(name="match", epilog=EXAMPLES)
 @fills(MatchOptions)
 def command(options: MatchOptions) -> None:
-    """Find, for every event, the subscriptions that it satisfies.
+    """Find the subscriptions that each event satisfies.
 
-    Reads events from Parquet, JSON lines or CSV files, and writes a folder of
-    rows (event_id, subscription_id), one for each match.
+    Reads events from Parquet, JSON lines or CSV files, and writes a folder
+    with one row (event_id, subscription_id) for each match.
     """
     if not options.stream and (options.once or options.checkpoint):
         name = "--once" if options.once else "--checkpoint"
-        raise typer.BadParameter("it is only for --stream", param_hint=name)
+        raise typer.BadParameter("it needs --stream", param_hint=name)
 
     def work(job: Job) -> Result:
         from caddis.cli.match.matching import match_batch, match_stream

@@ -1,8 +1,8 @@
-"""The two ways in which `caddis match` works.
+"""The two modes of `caddis match`: batch and stream.
 
-A batch matches the files that are there, and its folder of matches appears when all of them are in
-it. A stream also matches files that come later; it is stopped by Ctrl-C and started again with the
-same command, and goes on after the last micro-batch that was written whole.
+A batch matches the files that exist, and its folder of matches appears only when it is complete. A
+stream also matches files that arrive later. Ctrl-C stops it; started again with the same command,
+it continues after the last micro-batch that was written completely.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def match_batch(options: MatchOptions, job: Job) -> MatchSummary:
-    """Match all events that are there."""
+    """Match all events that exist now."""
     summary = MatchSummary.begin(options)
     check_free(options.out, overwrite=options.overwrite)
     inputs = read_inputs(options, job)
@@ -49,7 +49,7 @@ def match_batch(options: MatchOptions, job: Job) -> MatchSummary:
 def _match_into(
     staging: Path, options: MatchOptions, inputs: MatchInputs, summary: MatchSummary, job: Job
 ) -> None:
-    """Write matches into the staging folder, and beside them lists of what went wrong."""
+    """Write matches into the staging folder, together with lists of what went wrong."""
     spark = start_spark(options.master, options.timezone, job)
     from caddis.spark.base import (
         RowCount,
@@ -75,11 +75,11 @@ def _match_into(
 
 
 def match_stream(options: MatchOptions, job: Job) -> MatchSummary:
-    """Match the files that are there and those that come, until the stream is stopped."""
+    """Match existing files and those that arrive later, until the stream is stopped."""
     summary = MatchSummary.begin(options)
     checkpoint = options.checkpoint or options.out / CHECKPOINT
     if not options.events.is_dir() and options.events.exists():
-        raise EventError(f"{options.events} is a file; a stream watches a folder")
+        raise EventError(f"{options.events} is a file; --stream needs a folder to watch")
     goes_on = checkpoint.exists() and not options.overwrite
     if not goes_on:
         check_free(options.out, overwrite=options.overwrite)
@@ -89,7 +89,7 @@ def match_stream(options: MatchOptions, job: Job) -> MatchSummary:
         forget_checkpoint(checkpoint)
         shutil.rmtree(options.out, ignore_errors=True)
     if goes_on:
-        job.screen.say("Going on after the last micro-batch that was written.")
+        job.screen.say("Continuing after the last micro-batch that was written.")
     _run_stream(options, inputs, checkpoint, summary, job)
     return summary
 
@@ -116,14 +116,14 @@ def _run_stream(
         job.resources.callback(query.stop)
         job.so_far = lambda: summary
         if not options.once:
-            job.screen.say("Ctrl-C ends it.")
+            job.screen.say("Press Ctrl-C to stop.")
         _follow(query, f"Watching {options.events}", summary, compiled.report, job)
 
 
 def _follow(
     query: StreamingQuery, doing: str, summary: MatchSummary, report: Report, job: Job
 ) -> None:
-    """Count every micro-batch in as it is written."""
+    """Add every micro-batch to the summary when it has been written."""
     from caddis.spark.base import follow
 
     problems = ProblemList(summary.out)

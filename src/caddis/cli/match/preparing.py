@@ -1,4 +1,4 @@
-"""Everything that `caddis match` checks and reads before Spark starts, and the match itself."""
+"""Reads and checks the inputs of `caddis match`, before Spark starts, and compiles the match."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MatchInputs:
-    """What the options name: the subscriptions and models, read, and the events' format."""
+    """What the options name: the subscriptions and models, loaded, and the events' format."""
 
     format: FileFormat
     schema: pa.Schema | None
-    """The events' columns, if Spark is not to guess them."""
+    """The events' columns; None lets Spark infer them."""
     subscriptions: pa.Table | SubscriptionStore
     models: list[Model]
     policy: str
@@ -44,7 +44,7 @@ class MatchInputs:
 
 @dataclass(frozen=True, slots=True)
 class CompiledMatch:
-    """Matches that Spark will compute, the subscriptions that it skips, and a report."""
+    """The matches that Spark will compute, the subscriptions that are skipped, and a report."""
 
     matches: DataFrame
     invalid: list[tuple[object, str]]
@@ -82,7 +82,7 @@ def look_at_events(
 ) -> DataFrame:
     """The events as a DataFrame whose columns are known.
 
-    read: what makes a batch or a stream of files.
+    read: `read_events` for a batch, `read_event_stream` for a stream.
     """
     with job.screen.step("Looking at the events") as step:
         events = read(spark, options.events, inputs.format, inputs.schema)
@@ -120,7 +120,7 @@ def compile_match(
 
 
 def _check_models(models: list[Model], subscriptions: pa.Table | SubscriptionStore) -> None:
-    """Raise if a store's subscriptions call concepts that no model could answer."""
+    """Raise if a store's subscriptions call concepts and no models are given."""
     called = [] if isinstance(subscriptions, pa.Table) else subscriptions.concepts()
     if called and not models:
         names = ", ".join(sorted({concept.name for concept in called})[:5])
@@ -130,7 +130,7 @@ def _check_models(models: list[Model], subscriptions: pa.Table | SubscriptionSto
 def _schema_of_store(
     subscriptions: pa.Table | SubscriptionStore, options: MatchOptions
 ) -> pa.Schema:
-    """The columns that a store was made for, when there are no events yet to look at."""
+    """The columns that a store was created for; used while there are no events to look at."""
     schema = None if isinstance(subscriptions, pa.Table) else subscriptions.schema
     if schema is None or options.event_key not in schema.names:
         raise EventError(

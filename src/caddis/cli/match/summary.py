@@ -1,4 +1,4 @@
-"""What `caddis match` shows at the end: what was matched, where it lies, and how fast it went."""
+"""What `caddis match` shows at the end: what was matched, where the result is, and how fast."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from caddis.files import INVALID, file_count
 
 @dataclass(slots=True)
 class MatchSummary:
-    """What has been matched so far: by a batch that is done, or since a stream was started.
+    """What a finished batch matched, or a stream since it was started.
 
     began: when the verb was started, by the monotonic clock.
     invalid: how many of the subscriptions were skipped.
@@ -41,7 +41,7 @@ class MatchSummary:
 
     @property
     def invalid_path(self) -> Path | None:
-        """Where the invalid subscriptions are listed, if there are any."""
+        """The file that lists the invalid subscriptions; None if all were valid."""
         return self.out / INVALID if self.invalid else None
 
     def as_json(self) -> dict[str, object]:

@@ -1,15 +1,15 @@
-"""The room that all verbs share: options, running, the screen, models and the machine.
+"""What all verbs share: options, running, the screen, models and checks of the machine.
 
-A verb spells its options as the fields of one frozen dataclass, hands its work to `run`, and
-returns a summary that can show itself to a person and to a machine:
+A verb declares its options as the fields of one frozen dataclass and hands its work to `run`. The
+work returns a summary, which can be shown to a person or printed as JSON:
 
     @app.command(name="match")
     @fills(MatchOptions)
     def command(options: MatchOptions) -> None:
         run(lambda job: match(options, job), as_json=options.as_json)
 
-The work is given a `Job`: its `screen` says what is going on, and its `resources` are closed
-however the work ends.
+The work gets a `Job`: its `screen` shows what is going on, and its `resources` are closed however
+the work ends.
 """
 
 from caddis.cli.shell.logs import LogFormat, LogLevel, log_to_stderr

@@ -1,7 +1,7 @@
-"""What Caddis logs, on stderr: nothing unless it is asked for.
+"""Logging to stderr, which is off unless the user asks for it.
 
-All parts log under `caddis.*`, and the command line gives that tree one handler. It looks stderr
-up whenever it writes, so that its lines go above a live progress line instead of through it.
+All parts log under `caddis.*`, and the command line gives that tree one handler. The handler looks
+up `sys.stderr` on every write, so that its lines go above a live progress line, not through it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ LogLevel = Annotated[
     Literal["off", "error", "warning", "info", "debug"],
     option(
         "LEVEL",
-        "What to log to stderr: off, error, warning (what was skipped or tried again), info (also "
-        "what starts and stops) or debug (also every batch).",
+        "How much to log to stderr: off, error, warning (also what was skipped or retried), info "
+        "(also what starts and stops) or debug (also every step and every batch).",
         panel="Logging",
         envvar="CADDIS_LOG_LEVEL",
     ),
@@ -28,7 +28,7 @@ LogFormat = Annotated[
     Literal["text", "json"],
     option(
         "FORMAT",
-        "How to log: text; or json, one object a line.",
+        "The format of the log: text, or json for one object per line.",
         panel="Logging",
         envvar="CADDIS_LOG_FORMAT",
     ),
@@ -36,9 +36,10 @@ LogFormat = Annotated[
 
 
 def log_to_stderr(level: str, format_: str) -> None:
-    """Log from this level on, or nothing if it is "off"; what was set up before is forgotten.
+    """Log messages of this level and above; a second call replaces the setup of the first.
 
-    format_: "text", or "json" for an object a line.
+    level: "error", "warning", "info" or "debug"; "off" logs nothing.
+    format_: "text", or "json" for one object per line.
     """
     logger = logging.getLogger("caddis")
     for handler in [one for one in logger.handlers if isinstance(one, _OnStderr)]:

@@ -1,6 +1,6 @@
 """What a verb needs from the machine: a Java that Spark can run, a Spark session, matplotlib.
 
-Spark runs the Java of JAVA_HOME, or else the one on the PATH; the same one is looked for here.
+Spark runs the Java of JAVA_HOME, or else the one on the PATH; `find_java` looks in the same places.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ JAVA_ADVICE = (
 class Java:
     """A Java runtime.
 
-    version: as it names itself, such as 17.0.15 or 1.8.0_402.
+    version: as `java -version` prints it, such as 17.0.15 or 1.8.0_402.
     """
 
     path: Path
@@ -38,13 +38,13 @@ class Java:
 
     @property
     def major(self) -> int:
-        """The first number that counts: 17 in '17.0.15', 8 in '1.8.0_402'."""
+        """The major version: 17 for '17.0.15', 8 for '1.8.0_402'."""
         numbers = [int(number) for number in re.findall(r"\d+", self.version)]
         return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
 
 
 def find_java() -> Java | None:
-    """The Java that Spark will run, if there is one that starts."""
+    """The Java that Spark will run; None if there is none, or it does not start."""
     home = os.environ.get("JAVA_HOME")
     path = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if path is None or not Path(path).is_file():
@@ -59,25 +59,25 @@ def find_java() -> Java | None:
 
 
 def require_java() -> None:
-    """Raise, with what to do, if Spark could not start."""
+    """Raise an error that says what to do if there is no Java that Spark can run."""
     java = find_java()
     if java is not None and java.major >= OLDEST_JAVA:
         return
     home = os.environ.get("JAVA_HOME")
     if home:
-        found = f"is {java.version}" if java else "has none"
+        found = f"holds Java {java.version}" if java else "holds no Java"
         raise EnvironmentProblem(
-            f"Caddis needs Java {OLDEST_JAVA} or newer, and JAVA_HOME ({home}) {found}; "
-            "point it at another, or unset it"
+            f"Caddis needs Java {OLDEST_JAVA} or newer, but JAVA_HOME ({home}) {found}; "
+            "point it at another Java, or unset it"
         )
-    found = f"there is only {java.version}" if java else "there is none"
+    found = f"this machine has {java.version}" if java else "this machine has none"
     raise EnvironmentProblem(
-        f"Caddis needs Java {OLDEST_JAVA} or newer, and {found}: {JAVA_ADVICE}"
+        f"Caddis needs Java {OLDEST_JAVA} or newer, but {found}: {JAVA_ADVICE}"
     )
 
 
 def start_spark(master: str, timezone: str, job: Job) -> SparkSession:
-    """Start a Spark session, which ends with the job."""
+    """Start a Spark session, which is stopped when the job ends."""
     with job.screen.step(f"Starting Spark on {master}") as step:
         from caddis.spark.base import local_session
 
@@ -88,7 +88,10 @@ def start_spark(master: str, timezone: str, job: Job) -> SparkSession:
 
 
 def require_matplotlib() -> None:
-    """Raise, with what to do, if figures could not be drawn: before hours of work, not after."""
+    """Raise an error that says what to install if figures cannot be drawn.
+
+    Call it before hours of work, not after.
+    """
     if find_spec("matplotlib") is None:
         raise EnvironmentProblem(
             "figures are drawn with matplotlib, which is not installed: pip install 'caddis[lab]'"

@@ -1,8 +1,8 @@
 """The models of a verb: those that `--models` names, and a summary of what they did.
 
 A model is built in, or comes from a Python file or from a module. A file is run, but does not stay
-among the imported modules: so what it defines travels to Spark's workers by value, and no worker
-has to find the file. What a module defines travels by name.
+among the imported modules. Therefore what it defines is pickled by value for Spark's workers, and
+no worker has to find the file. What a module defines is pickled by name.
 """
 
 from __future__ import annotations
@@ -39,11 +39,14 @@ if TYPE_CHECKING:
 PROBLEMS = "_problems.jsonl"
 BUILT_IN = {f"efficientnet-lite{which}": which for which in range(3)}
 NONE_GIVEN = "no models are given"
-"""How the error of a subscription that calls a concept ends if there are no models."""
+"""The end of the error that a subscription with a concept gets if there are no models."""
 
 
 def load_models(specs: Sequence[str]) -> list[Model]:
-    """The models that the specs name, in their order, each of them once."""
+    """The models that the specs name, in order and without duplicates.
+
+    specs: the values of `--models`: built-in names, Python files or modules.
+    """
     models = [model for spec in specs for model in _models_of(spec)]
     return list({id(model): model for model in models}.values())
 
@@ -56,9 +59,9 @@ def local_executor(
     policy: str | None = None,
     timezone: str = "UTC",
 ) -> tuple[Executor, Asker]:
-    """What decides a few events here as Spark's workers would, and the models' cached answers.
+    """An executor that decides events in this process as Spark's workers would, and its asker.
 
-    Subscriptions that are invalid for the schema are left out.
+    The asker keeps the models' answers. Subscriptions that are invalid for the schema are left out.
     """
     from caddis.matching import Matcher
     from caddis.models import AnswerCache, Asker, Catalogue, Statistics
@@ -79,13 +82,13 @@ def local_executor(
 
 
 def with_models_hint(problem: str) -> str:
-    """What is wrong with a subscription; if models are missing, with the option that names some."""
+    """The problem of a subscription; if models are missing, it also names the option for them."""
     return problem.replace(NONE_GIVEN, f"{NONE_GIVEN}; name some with --models")
 
 
 @contextmanager
 def hinting_at_models() -> Iterator[None]:
-    """Give errors of subscriptions the hint of `with_models_hint`."""
+    """Add the hint of `with_models_hint` to the errors of subscriptions."""
     try:
         yield
     except InvalidSubscriptions as error:
@@ -114,8 +117,8 @@ def _models_in(module: ModuleType, called: str) -> list[Model]:
     models = [value for value in vars(module).values() if isinstance(value, Model)]
     if not models:
         raise ModelError(
-            f"{called} holds no models; make one of a function with @caddis.concept(...), or "
-            "with what caddis.models has, and give it a name"
+            f"{called} defines no models; turn a function into one with @caddis.concept(...), or "
+            "assign a model of caddis.models to a name"
         )
     return models
 
@@ -126,14 +129,14 @@ def _run_file(path: Path) -> ModuleType:
     name = f"models of {path}"
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ModelError(f"{path} is no Python file; its name should end in .py")
+        raise ModelError(f"{path} is not a Python file; its name should end in .py")
     module = sys.modules[name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise ModelError(_located(error, path)) from error
     finally:
-        # Dataclasses look their module up while it runs; afterwards nobody must find it.
+        # Dataclasses look up their module while it runs; afterwards nobody must find it.
         del sys.modules[name]
     return module
 
@@ -163,7 +166,7 @@ def _no_such(name: str) -> str:
 
 
 def _located(error: BaseException, path: Path) -> str:
-    """The file, the last of its lines that was run, and what went wrong there."""
+    """The error in words, with the file and the last of its lines that ran."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename) == path.absolute()]
     reason = str(error) if isinstance(error, CaddisError) else f"{type(error).__name__}: {error}"
@@ -175,7 +178,10 @@ def _located(error: BaseException, path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelSummary:
-    """What each model did, and how many of the events without an answer are listed."""
+    """What each model did.
+
+    listed: how many of the events that got no answer are listed in the file of problems.
+    """
 
     uses: tuple[ModelUse, ...] = ()
     listed: int = 0
@@ -192,11 +198,11 @@ class ModelSummary:
         return {"models": models, "problems": self.problems, "problems_path": path}
 
     def rows(self, out: Path) -> list[tuple[str, str, str]]:
-        """Rows for a summary of counts: how many problems there were, if any."""
+        """The row for a summary of counts that says how many problems there were, if any."""
         if not self.problems:
             return []
         which = "" if self.listed >= self.problems else f"the first {self.listed:,} "
-        remark = f"events without an answer from a model, {which}listed in {out / PROBLEMS}"
+        remark = f"events that a model could not answer, {which}listed in {out / PROBLEMS}"
         return [("problems", f"{self.problems:,}", remark)]
 
     def show(self, console: Console) -> None:
@@ -207,7 +213,7 @@ class ModelSummary:
 
 
 def use_table(uses: Iterable[ModelUse]) -> Table:
-    """A row for each model: on how many values it ran, how many events it was spared, how long."""
+    """A row per model: the values it ran on, the events it was not needed for, and its time."""
     table = text_table("model", "runs", "saved", "cache", "unreadable", "failed", "ms/run", "s")
     table.collapse_padding = True
     for use in uses:
@@ -219,12 +225,12 @@ def use_table(uses: Iterable[ModelUse]) -> Table:
 
 
 def milliseconds_a_run(use: ModelUse) -> float | None:
-    """How long a run took on average, or None if there was none."""
+    """The mean duration of a run; None if the model never ran."""
     return use.milliseconds / use.runs if use.runs else None
 
 
 class ProblemList:
-    """Lists the events without an answer in a file below a folder, as they come."""
+    """Lists the events that got no answer from a model in a file below a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,7 +1,7 @@
 """Options that several verbs share, and how a verb's options become one frozen object.
 
-A verb spells its options once, as the fields of a frozen dataclass. `fills` makes a command of a
-function that takes such an object; Typer reads the fields as it would read parameters.
+A verb declares its options once, as the fields of a frozen dataclass. `fills` turns a function that
+takes such an object into a command; Typer reads the fields as it would read parameters.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ Options = TypeVar("Options")
 
 
 def fills(options: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
-    """Make a command of a function that takes all its options in one frozen dataclass.
+    """Turn a function that takes one frozen dataclass of options into a Typer command.
 
     Every field is annotated as a Typer parameter would be, `Annotated[Path, typer.Option(...)]`,
-    and its default is the option's. The help lists the fields of the class itself before those
-    that it inherits from a class of options which several verbs share.
+    and its default is the option's default. The help lists a class's own fields before those that
+    it inherits, since several verbs may share a base class.
+
+    options: the dataclass; its fields become the command's options.
     """
     hints = get_type_hints(options, include_extras=True)
     names = [name for one in options.__mro__ for name in inspect.get_annotations(one)]
@@ -58,17 +60,17 @@ def fills(options: type[Options]) -> Callable[[Callable[[Options], None]], Calla
 
 
 def examples(*lines: str) -> str:
-    """The end of a verb's help: commands that show its use, without `caddis` in front."""
+    """The end of a verb's help: example commands, given here without the leading `caddis`."""
     return "\n[bold]Examples[/bold]\n\n" + "\n\n".join(f"  caddis {line}" for line in lines)
 
 
 def option(metavar: str, text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
-    """A Typer option as all our verbs have them.
+    """A Typer option in the style that all our verbs share.
 
-    metavar: what stands for the value in the help, such as FOLDER.
+    metavar: the placeholder for the value in the help, such as FOLDER.
     text: what the help says.
-    names: how the option is written, if not as its field is called.
-    panel: the box of the help in which the option stands.
+    names: how the option is written; by default it is named after its field.
+    panel: the box of the help that lists the option.
     more: other settings of typer.Option, such as min.
     """
     return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
@@ -86,14 +88,14 @@ def flag(names: str, text: str, *, panel: str | None = None) -> Any:
 
 
 AsJson = Annotated[bool, flag("--json", "Print one JSON object to stdout, and nothing else there.")]
-Overwrite = Annotated[bool, flag("--overwrite", "Replace --out if it is there already.")]
+Overwrite = Annotated[bool, flag("--overwrite", "Replace --out if it exists.")]
 MatchesFolder = Annotated[Path, option("FOLDER", "A new folder for the matches.", "--out")]
 MatchesFormat = Annotated[
     FileFormat | None,
     option(
         "FORMAT",
-        "The matches' format, if it is not the one that the name of --out tells. Without either "
-        "it is parquet.",
+        "The matches' format: parquet, jsonl or csv. By default it follows from the name of "
+        "--out; if that names none, it is parquet.",
         "--out-format",
     ),
 ]
@@ -101,8 +103,8 @@ OnInvalid = Annotated[
     Literal["raise", "skip"],
     option(
         "WHAT",
-        "What to do about invalid subscriptions: raise an error; or skip them, go on with the "
-        "others, and list the skipped ones.",
+        "What to do about invalid subscriptions: raise an error; or skip them, continue "
+        "with the others, and list the skipped ones.",
     ),
 ]
 DemoFolder = Annotated[
@@ -111,24 +113,25 @@ DemoFolder = Annotated[
 ]
 Timezone = Annotated[
     str,
-    option("ZONE", "The time zone of dates and times that name none, such as Europe/Dublin."),
+    option("ZONE", "The time zone for dates and times that name none, such as Europe/Dublin."),
 ]
 Schema = Annotated[
     str | None,
     option(
         "DDL",
-        "The events' columns, such as 'event_id BIGINT, city STRING, price DECIMAL(10,2)'.",
+        "The events' columns, such as 'event_id BIGINT, city STRING, price DECIMAL(10,2)'. By "
+        "default they are taken from the events' files.",
     ),
 ]
 EventsFormat = Annotated[
     FileFormat | None,
     option(
         "FORMAT",
-        "The events' format, if the files' names do not tell: parquet, jsonl or csv.",
+        "The events' format: parquet, jsonl or csv. By default it follows from the files' names.",
         "--format",
     ),
 ]
-EventKey = Annotated[str, option("COLUMN", "The column that is the events' key.")]
+EventKey = Annotated[str, option("COLUMN", "The column that identifies an event.")]
 Master = Annotated[
     str,
     option("URL", "Where Spark runs: local[*], local[4], spark://host:7077.", panel="Spark"),
@@ -137,8 +140,8 @@ IndexDir = Annotated[
     Path | None,
     option(
         "FOLDER",
-        "Where to keep the compiled subscriptions; on a cluster, a folder that all its machines "
-        "see.",
+        "Where to keep the compiled subscriptions while the command runs. On a cluster this "
+        "must be a folder that all machines can read. \\[default: a temporary folder]",
         panel="Spark",
     ),
 ]
@@ -146,8 +149,8 @@ Models = Annotated[
     list[str] | None,
     option(
         "SPEC",
-        "What answers concepts such as dog(photo): efficientnet-lite0 (1, 2), a Python file with "
-        "models in it, or a module. May be given several times.",
+        "A model that answers concepts such as dog(photo): efficientnet-lite0, -lite1 or -lite2; "
+        "a Python file that defines models; or a module. May be given several times.",
         panel="Models",
     ),
 ]
@@ -155,8 +158,8 @@ Policy = Annotated[
     str | None,
     option(
         "NAME",
-        "How models are ordered, such as foresight (the default) or run-all. The matches do not "
-        "depend on it, only what they cost.",
+        "How to choose which model runs next, such as foresight or run-all. The choice changes "
+        "what a match costs, never what it finds. \\[default: foresight]",
         panel="Models",
     ),
 ]
@@ -164,8 +167,8 @@ OnError = Annotated[
     Literal["unknown", "raise"],
     option(
         "WHAT",
-        "What to do if a model fails on an event: take its answer as unknown, and list the event "
-        "in _problems.jsonl below --out; or raise an error.",
+        "What to do if a model fails on an event: treat its answer as unknown and list the event "
+        "in _problems.jsonl below --out, or raise an error.",
         panel="Models",
     ),
 ]
@@ -173,19 +176,19 @@ Statistics = Annotated[
     Path | None,
     option(
         "FILE",
-        "A file with what models cost and answered so far. It is read if it is there, and kept "
-        "up to date.",
+        "A file that records what models cost and answered. It is read if it exists, and "
+        "updated by this run.",
         panel="Models",
     ),
 ]
 
 
 def checked_timezone(name: str) -> str:
-    """The name of a time zone that exists."""
+    """The name itself if there is such a time zone; otherwise raise CaddisError."""
     try:
         ZoneInfo(name)
     except (KeyError, OSError, ValueError):
         raise CaddisError(
-            f"there is no time zone {name!r}; write it as Europe/Dublin, or UTC"
+            f"there is no time zone {name!r}; write UTC, or a name such as Europe/Dublin"
         ) from None
     return name

@@ -1,11 +1,11 @@
 """A verb's work, from its start to its exit code.
 
-The work runs in a thread of its own; the main thread only waits, so that Ctrl-C is heard at once
-and never in the middle of a call to Java. What the work has opened (a session, a half-written
-folder) belongs to the main thread's stack, which closes it in every case.
+The work runs in a thread of its own and the main thread only waits, so that Ctrl-C takes effect at
+once and never in the middle of a call to Java. What the work has opened (a session, a half-written
+folder) is registered on a stack that the main thread closes, however the work ends.
 
-A signal that the parent process had ignored when Caddis started, as nohup and a shell's background
-jobs do, stays ignored. Python itself leaves SIGINT alone then; for SIGTERM it is done here.
+A signal that was ignored when Caddis started, as under nohup or in a shell's background job, stays
+ignored. Python itself does that for SIGINT; this module does it for SIGTERM.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 STOPPED = 130
 TERMINATED = 143
 LAST_COUNT = 3.0
-"""Seconds that stopped work has to count its last results in."""
+"""How many seconds work that was stopped gets to count its last results."""
 
 
 class Result(Protocol):
@@ -47,13 +47,13 @@ class Result(Protocol):
 
 
 class Job:
-    """What a verb's work is given: a screen, and a stack for what must be closed."""
+    """What a verb's work gets: a screen, and a stack of what must be closed at the end."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.screen = Screen(quiet=quiet)
         self.resources = ExitStack()
         self.so_far: Callable[[], Result] | None = None
-        """What gives the result up to now, for work that only ends when it is stopped."""
+        """Returns the result so far; set by work that ends only when it is stopped."""
         self.ended = threading.Event()
 
     def close(self) -> None:
@@ -68,8 +68,9 @@ class _Terminated(KeyboardInterrupt):
 
 
 def run(work: Callable[[Job], Result], *, as_json: bool) -> None:
-    """Do the work and show its result; if it fails, one message and its exit code.
+    """Do the work and show its result; if it fails, print one message and exit with its code.
 
+    work: called in another thread with the job; returns what to show.
     as_json: print the result as a JSON object, and show no steps.
     """
     job = Job(quiet=as_json)
@@ -140,7 +141,7 @@ def _message(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    hint = "" if debugging() else "; CADDIS_DEBUG=1 shows where"
+    hint = "" if debugging() else "; set CADDIS_DEBUG=1 to see where"
     return f"unexpected {type(error).__name__}: {error}{hint}"
 
 
@@ -151,7 +152,7 @@ def _print_json(value: dict[str, object]) -> None:
 
 @contextmanager
 def _hearing_termination() -> Iterator[None]:
-    """Let SIGTERM end the work as cleanly as Ctrl-C does, unless it came ignored."""
+    """Let SIGTERM end the work as cleanly as Ctrl-C does, unless the parent process ignores it."""
 
     def end(*_: object) -> None:
         raise _Terminated
@@ -173,7 +174,7 @@ def _ignoring_signals() -> Iterator[None]:
 def _handling(
     number: signal.Signals, handler: Callable[..., None] | signal.Handlers
 ) -> Iterator[None]:
-    """Handle a signal so for a while; only the main thread may set handlers."""
+    """Install a signal handler for a while; only the main thread may set handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,7 +1,7 @@
 """What a verb shows: its steps while it works, and numbers and tables as a person reads them.
 
 A step is a live line on a terminal, and plain lines in a file or pipe. Steps go to stderr, so that
-stdout holds the result alone; with --json they are not shown. They are logged in any case.
+stdout holds only the result; with --json they are not shown. They are logged in either case.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 WIDTH = 60
 PLAIN_EVERY = 10.0
-"""Seconds between two lines about one step, where lines cannot be redrawn."""
+"""Seconds between two progress lines of one step, where a line cannot be redrawn."""
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -34,7 +34,7 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def rate(things: int, seconds: float) -> str:
-    """How many things a second, to three digits.
+    """The number of things per second, to three significant digits.
 
     >>> rate(123456, 1.0), rate(5, 2.0)
     ('123,000', '2.5')
@@ -67,7 +67,7 @@ def show_rows(console: Console, rows: Iterable[tuple[str, str, str]]) -> None:
 def text_table(*names: str, texts: Collection[int] = (0,)) -> Table:
     """An empty table of numbers with these headings.
 
-    texts: the places of columns that hold texts, which are aligned to the left.
+    texts: the positions of the columns that hold text, which is aligned to the left.
     """
     table = Table(box=None, pad_edge=False, header_style="dim")
     for at, name in enumerate(names):
@@ -100,7 +100,10 @@ class Step:
         return time.monotonic() - self._began
 
     def update(self, detail: str, done: int = 0, total: int | None = None) -> None:
-        """Show how far the step is; with a total, as a bar."""
+        """Show the step's progress; with a total, as a bar.
+
+        detail: what to print beside the step's name.
+        """
         if self._live and self._task is not None:
             self._live.update(self._task, detail=escape(detail), completed=done, total=total)
         elif time.monotonic() - self._spoke >= PLAIN_EVERY:
@@ -117,13 +120,13 @@ class Step:
             self._live.start()
 
     def end(self) -> None:
-        """Take the live line away; calling it twice does no harm."""
+        """Remove the live line; calling it twice does no harm."""
         if self._live:
             self._live.stop()
 
 
 class Screen:
-    """Where messages and results are printed: the terminal, or what stands in its place.
+    """Where messages and results are printed: a terminal, a file or a pipe.
 
     quiet: show no messages.
     """
