@@ -94,7 +94,7 @@ def test_names_of_segments_are_not_used_twice(folder: VersionFolder):
 
 
 def test_a_folder_without_a_pointer_is_no_store(tmp_path: Path):
-    with pytest.raises(IndexFolderError, match="no subscription store, or this machine does not"):
+    with pytest.raises(IndexFolderError, match="not a subscription store, or this machine cannot"):
         VersionFolder(tmp_path).current()
 
 

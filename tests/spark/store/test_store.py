@@ -332,7 +332,7 @@ def test_a_store_is_not_created_over_another(store: SubscriptionStore):
 
 def test_what_is_no_store_says_so(tmp_path: Path):
     for path in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(IndexFolderError, match=f"{path} is no subscription store"):
+        with pytest.raises(IndexFolderError, match=f"{path} is not a subscription store"):
             SubscriptionStore.open(path)
 
 

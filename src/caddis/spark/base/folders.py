@@ -59,8 +59,8 @@ class VersionFolder:
             return (self.root / "CURRENT").read_text().strip()
         except FileNotFoundError:
             raise IndexFolderError(
-                f"{self.root} is no subscription store, or this machine does not see it: it must "
-                "lie where the driver and every worker can read it"
+                f"{self.root} is not a subscription store, or this machine cannot see it: the "
+                "driver and every worker must be able to read it"
             ) from None
 
     def current(self) -> Version:

@@ -75,7 +75,7 @@ def local_session(
         logger.info("Spark %s started on %s", session.version, master)
         resources.callback(session.stop)
         yield session
-        logger.info("Spark stops")
+        logger.info("stopping Spark")
 
 
 def driver_memory(machine_bytes: int) -> str:

@@ -95,7 +95,8 @@ def match(
     columns = [name for name in store.schema.names if name in known and name in events.columns]
     version = None if follow else reader.version
     names = tuple(dict.fromkeys([event_key, *columns]))
-    logger.info("%s: to be matched with %s", store.path, version or "each new version")
+    which = "each new version" if version is None else f"version {version}"
+    logger.info("matching with %s of %s", which, store.path)
     operator = MatchOperator(str(store.path), event_key, names, version, opening)
     return matches_of(events, operator, store.id_type)
 

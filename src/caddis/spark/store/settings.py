@@ -79,7 +79,7 @@ def write_schema(root: Path, schema: pa.Schema) -> None:
 
 
 def _no_store(root: Path) -> IndexFolderError:
-    return IndexFolderError(f"{root} is no subscription store")
+    return IndexFolderError(f"{root} is not a subscription store")
 
 
 def _damaged(root: Path, problem: Exception) -> IndexFolderError:
