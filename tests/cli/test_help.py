@@ -50,8 +50,8 @@ def test_the_version_is_the_package_s(caddis):
         (["match", "--events", "x", "--subscriptions", "y", "--out", "z", "--once"], "it needs"),
         (["explain", "x", "--limit", "-1"], "--limit"),
         (["demo", "--events", "0"], "--events"),
-        (["demo", "photos", "--events", "5"], "it is not for photos"),
-        (["demo", "--photos", "x"], "it is not for marketplace"),
+        (["demo", "photos", "--events", "5"], "not an option of photos"),
+        (["demo", "--photos", "x"], "not an option of marketplace"),
         (["demo", "music"], "'music' is not one of"),
     ],
 )

@@ -42,7 +42,7 @@ class DemoOptions:
             min=1,
         ),
     ] = None
-    seed: Annotated[int, option("N", "Another seed makes other data.", min=0)] = 1
+    seed: Annotated[int, option("N", "The seed of the random data.", min=0)] = 1
     events: Annotated[
         int | None,
         option(
@@ -139,7 +139,7 @@ def _refuse(which: str, **others: object) -> None:
     """Raise if an option of the other demo is given."""
     for name, value in others.items():
         if value is not None:
-            raise typer.BadParameter(f"it is not for {which}", param_hint=f"--{name}")
+            raise typer.BadParameter(f"it is not an option of {which}", param_hint=f"--{name}")
 
 
 def _demo(options: DemoOptions, job: Job) -> Result:

@@ -114,10 +114,10 @@ class DoctorSummary:
 @app.command(name="doctor", epilog=EXAMPLES)
 @fills(DoctorOptions)
 def command(options: DoctorOptions) -> None:
-    """Check that everything is there that Caddis needs: Java, Python, Spark.
+    """Check that this machine has what Caddis needs: Java, Python, Spark.
 
-    Each line says ok, warn or fail; below the last two it says what to do.
-    Exits with 1 if something fails.
+    Each line says ok, warn or fail; below a warn or fail, a line says what to
+    do. The exit code is 1 if anything fails.
     """
     summaries: list[DoctorSummary] = []
 

@@ -68,8 +68,8 @@ class ExplainOptions:
         Path | None,
         option(
             "PATH",
-            "Events whose columns to use, if there is no --schema. With --models, the first of "
-            "them are decided.",
+            "A file or folder of events. Their columns are used unless --schema is given; with "
+            "--models, the first events are decided.",
         ),
     ] = None
     format: EventsFormat = None
@@ -121,7 +121,7 @@ class ExplainSummary:
         }
 
     def show(self, console: Console) -> None:
-        """Print a table for each thing of which there is something to show."""
+        """Print a table for each list that is not empty."""
         explanation = self.explanation
         console.print(
             f"{count(explanation.subscriptions, 'subscription')}, "
@@ -139,7 +139,7 @@ class ExplainSummary:
 @app.command(name="explain", epilog=EXAMPLES)
 @fills(ExplainOptions)
 def command(options: ExplainOptions) -> None:
-    """Show how subscriptions are indexed, and which models events run.
+    """Show how subscriptions are indexed, and which models run on events.
 
     The index keeps each clause under one access token, its rarest, and looks
     at the clause only for events that carry that token. You see the kinds of
@@ -147,9 +147,9 @@ def command(options: ExplainOptions) -> None:
     token and are tried on every event, and those that are invalid. Spark is
     not started.
 
-    With --models and --events some events are decided. You see which models
-    each event ran and what they answered, what that cost, and how far it is
-    from the least that had to be paid.
+    With --models and --events, explain also decides some events. You see
+    which models ran on each event, what they answered and cost, and how that
+    compares with the least possible cost.
     """
     run(lambda job: explain(options, job), as_json=options.as_json)
 
