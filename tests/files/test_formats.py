@@ -44,7 +44,7 @@ def test_a_folder_s_format_is_that_of_its_data(tmp_path):
     [
         ([], "is empty"),
         (["a.csv", "b.jsonl"], "several formats: csv, jsonl"),
-        (["a.txt"], "does not tell the format"),
+        (["a.txt"], "does not show the format"),
     ],
 )
 def test_a_folder_without_one_format_is_refused(tmp_path, names, complaint):

@@ -119,7 +119,7 @@ def test_what_a_format_cannot_hold_is_refused_and_nothing_is_written(tmp_path):
     table = pa.table({"tags": [["sea"]]})
     with pytest.raises(CaddisError, match="a CSV file cannot hold the column 'tags'"):
         write_table(table, tmp_path / "s.csv")
-    with pytest.raises(CaddisError, match="the name does not tell the format"):
+    with pytest.raises(CaddisError, match="the name does not show the format"):
         write_table(table, tmp_path / "s.txt")
     assert list(tmp_path.iterdir()) == []
 

@@ -33,7 +33,7 @@ def read_numbers(folder: Path, format_: int | str) -> dict[str, Any]:
         raise IndexFolderError(f"{folder} holds no matcher: {problem}") from None
     if written != format_:
         raise IndexFolderError(
-            f"{folder} has format {written}, this version reads {format_}: compile it anew"
+            f"{folder} has format {written}, this version reads {format_}: compile it again"
         )
     return numbers
 

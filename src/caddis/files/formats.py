@@ -1,4 +1,4 @@
-"""Which files a path holds, and their format, as their names tell it.
+"""Which files a path holds, and their format, as their names show it.
 
 Names that begin with a dot or an underscore are not data, here as in Spark.
 """
@@ -58,7 +58,7 @@ def data_files(path: Path) -> list[Path]:
 
 
 def named_format(path: Path) -> FileFormat | None:
-    """The format that a file's name tells, if it tells one.
+    """The format that a file's name shows; None if it shows none.
 
     >>> named_format(Path("offers.jsonl.gz"))
     'jsonl'
@@ -83,7 +83,7 @@ def format_of(path: Path, wrong: Wrong, *, option: str | None = "--format") -> F
         hint = f"; name the format that its files will have with {option}" if option else ""
         raise wrong(f"{path} is empty{hint}")
     hint = f"; name it with {option}" if option else ""
-    raise wrong(f"{path}: the name does not tell the format ({', '.join(SUFFIXES)}){hint}")
+    raise wrong(f"{path}: the name does not show the format ({', '.join(SUFFIXES)}){hint}")
 
 
 def is_store(path: Path) -> bool:

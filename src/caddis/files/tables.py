@@ -47,7 +47,7 @@ def read_columns(
 
 
 def write_table(table: pa.Table, out: Path) -> None:
-    """Write a file in the format that its name tells; it appears when everything is in it."""
+    """Write a file in the format that its name shows; it appears when everything is in it."""
     writer = {"parquet": _write_parquet, "jsonl": _write_json_lines, "csv": _write_csv}
     write = writer[format_to_write(out)]
     with new_file(out) as unfinished:
@@ -64,11 +64,11 @@ def write_parts(table: pa.Table, folder: Path, rows: int) -> None:
 
 
 def format_to_write(out: Path) -> FileFormat:
-    """The format that a new file's name tells."""
+    """The format that a new file's name shows."""
     format_ = named_format(out)
     if format_ is None:
         raise CaddisError(
-            f"{out}: the name does not tell the format; end it in .parquet, .jsonl or .csv"
+            f"{out}: the name does not show the format; end it in .parquet, .jsonl or .csv"
         )
     return format_
 

@@ -117,7 +117,7 @@ def test_what_is_there_is_not_written_over(caddis, homes, subscribe, out):
     assert result.exit_code == 1
     assert any(
         part in result.stderr
-        for part in ("exists already", "is a folder", "does not tell the format")
+        for part in ("exists already", "is a folder", "does not show the format")
     )
     assert Path("subscriptions.csv").read_text() == SUBSCRIPTIONS
 

@@ -44,8 +44,8 @@ def test_a_verb_explains_itself_with_examples(caddis, verb):
     [
         (("--rates", "nowhere.csv"), "nowhere.csv: there is no such file or folder"),
         (("--previous", "nowhere"), "nowhere: there is no such file or folder"),
-        (("--previous", "notes"), "notes: the name does not tell the format"),
-        (("--rates", "notes/diary.txt"), "the name does not tell the format"),
+        (("--previous", "notes"), "notes: the name does not show the format"),
+        (("--rates", "notes/diary.txt"), "the name does not show the format"),
         (("--curve", "5,many"), "--curve '5,many' is not a list of numbers of channels"),
         (("--curve", "0,5"), "--curve '0,5' is not a list"),
         (("--out", "notes"), "notes exists already"),

@@ -158,7 +158,7 @@ def test_a_folder_of_another_format_is_refused_and_says_what_to_do(folder):
     numbers = json.loads((folder / "format.json").read_text())
     (folder / "format.json").write_text(json.dumps(numbers | {"format": 99}))
     with pytest.raises(
-        IndexFolderError, match=r"has format 99, this version reads \d+: compile it anew"
+        IndexFolderError, match=r"has format 99, this version reads \d+: compile it again"
     ):
         Matcher.load(folder)
 

@@ -42,7 +42,7 @@ class Settings:
             version = plain["format"]
             if version != FORMAT:
                 raise IndexFolderError(
-                    f"{root} has format {version}, this version reads {FORMAT}: make it anew"
+                    f"{root} has format {version}, this version reads {FORMAT}: create it again"
                 )
             vocabulary = Vocabulary.of(map(tuple, plain.get("concepts", ())))
             return cls(str(plain["timezone"]), vocabulary, bool(plain.get("sealed", False)))
