@@ -76,7 +76,7 @@ def _table(nodes: Sequence[Node]) -> pa.Table:
 
 
 def accepted_by_caddis(batch: pa.RecordBatch, nodes: Sequence[Node]) -> list[Node]:
-    matcher = caddis.Matcher.compile(_table(nodes), batch.schema, on_invalid="report")
+    matcher = caddis.Matcher.compile(_table(nodes), batch.schema, on_invalid="skip")
     refused = {error.subscription_id for error in matcher.invalid}
     return [node for number, node in enumerate(nodes) if number not in refused]
 

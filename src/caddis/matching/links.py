@@ -20,11 +20,11 @@ from caddis.errors import SubscriptionError, SubscriptionTableError
 from caddis.language import Column, is_text, sql_type
 from caddis.matching.index import Needs
 
-OnInvalid = Literal["raise", "report"]
+OnInvalid = Literal["raise", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class MatchReport:
     """How much a match looked at, for how many matches."""
 
     events: int
@@ -45,7 +45,7 @@ class Matches:
 
     rows: Int32s
     links: Int32s
-    report: Report
+    report: MatchReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Candidates:
 
     rows: Int32s
     clauses: Int32s
-    report: Report
+    report: MatchReport
 
 
 class LinkMatcher(Protocol):

@@ -39,7 +39,7 @@ from caddis.matching.links import (
     Candidates,
     Matches,
     OnInvalid,
-    Report,
+    MatchReport,
     named_errors,
     subscription_ids_of,
 )
@@ -95,7 +95,7 @@ class Matcher:
 
         timezone: the session's time zone, in which dates and times without one are read.
         sample: some events, in which the rarest token of each clause is counted.
-        on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
+        on_invalid: "raise" InvalidSubscriptions, or "skip" them and list them in `invalid`.
         concepts: the concepts that subscriptions may call, if models are there to answer them.
         """
         ids = subscription_ids_of(subscriptions)
@@ -171,7 +171,7 @@ class Matcher:
         if self._texts:
             found = found[self._decided(found, texts)]
         rows, links = in_row_order(found, arrays.codes.shape[1], self._parts.several)
-        report = Report(arrays.codes.shape[1], len(rows), int(tried), texts.searches)
+        report = MatchReport(arrays.codes.shape[1], len(rows), int(tried), texts.searches)
         return Matches(rows, links, report)
 
     @property

@@ -57,7 +57,7 @@ SIFTINGS: tuple[Sifting, ...] = ("rarest-bit", "paper", None)
 def test_nothing_is_missed_that_plain_matching_finds(scheme: Scheme, seed: int):
     streams = RandomStreams.of(seed, [scheme], clauses=60, rows=25)
     [batch], table = streams.batches, streams.subscriptions
-    sealed = streams.parties.subscription_sealer(scheme).seal(table, on_invalid="report")
+    sealed = streams.parties.subscription_sealer(scheme).seal(table, on_invalid="skip")
     usable = table.take(sealed.table["subscription_id"])
     plain = Matcher.compile(usable, streams.schema).match(batch)
     events = streams.sealed(batch, scheme, compressed=bool(seed % 2))
@@ -204,7 +204,7 @@ def test_bad_subscriptions_are_told_and_the_others_match():
     broken = table.set_column(1, "where", pa.array(wheres, pa.binary()))
     with pytest.raises(InvalidSubscriptions, match="a part of the sealed subscription is cut off"):
         SealedMatcher.compile(broken)
-    matcher = SealedMatcher.compile(broken, on_invalid="report")
+    matcher = SealedMatcher.compile(broken, on_invalid="skip")
     assert [error.subscription_id for error in matcher.invalid] == [1, 2]
     events = sealed_events()
     whole = pairs(SealedMatcher.compile(table).match(events))
@@ -217,7 +217,7 @@ def test_filters_of_absurd_sizes_concern_their_subscription_alone():
     large = replace(block, filters=np.zeros((len(block), 2_000), np.uint64))
     wheres = [*table["where"].to_pylist()[:3], *pack(large, len(WHERES))[3:]]
     matcher = SealedMatcher.compile(
-        table.set_column(1, "where", pa.array(wheres, pa.binary())), on_invalid="report"
+        table.set_column(1, "where", pa.array(wheres, pa.binary())), on_invalid="skip"
     )
     assert {error.subscription_id for error in matcher.invalid} == set(
         large.owner[large.owner >= 3].tolist()
@@ -329,7 +329,7 @@ def test_a_subscription_of_made_up_sizes_takes_no_event_from_others():
     events, wheres = homes().publish(), [made_up, homes().seal(["TRUE"])["where"][0].as_py()]
     for some in (wheres, wheres[:1]):
         table = pa.table({"subscription_id": range(len(some)), "where": pa.array(some)})
-        matcher = SealedMatcher.compile(table, publishers=homes().directory, on_invalid="report")
+        matcher = SealedMatcher.compile(table, publishers=homes().directory, on_invalid="skip")
         matches = matcher.match(events, Gate(homes().directory).admit(events))
         assert [error.subscription_id for error in matcher.invalid] == [0]
         assert pairs(matches) == {(row, 1) for row in range(len(EVENTS)) if len(some) > 1}

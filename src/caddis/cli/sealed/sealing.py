@@ -224,7 +224,7 @@ def _sealed(
     """
     parts = [
         SubscriptionSealer(one, randomness=os.urandom).seal(
-            plain, on_invalid="report" if skip_invalid else "raise"
+            plain, on_invalid="skip" if skip_invalid else "raise"
         )
         for one in keys
     ]

@@ -65,7 +65,7 @@ class SubscriptionSealer:
     def seal(self, table: pa.Table, on_invalid: OnInvalid = "raise") -> SealedSubscriptions:
         """Seal a table of `subscription_id` and `where`; no other column is kept.
 
-        on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
+        on_invalid: "raise" InvalidSubscriptions, or "skip" them and list them in `invalid`.
         """
         ids = subscription_ids_of(table)
         wheres = table["where"].to_pylist()

@@ -33,7 +33,7 @@ PAIRS_AT_A_TIME = 1 << 24
 """How many pairs of the default list are decided at once: a Boolean each, 16 MB."""
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Pairs of row and link, and what it took to find them."""
 
     pairs: Int32s
@@ -111,19 +111,19 @@ class ClauseGroup:
         sieve = self.sieve.arrays if isinstance(self.sieve, Prefilter) else ()
         return [*own, self.vectors, self.vector_norms, *sieve]
 
-    def find(self, parts: EventParts) -> Found:
+    def find(self, parts: EventParts) -> SearchResult:
         """The pairs of row and link that may match."""
         found = [self._unsifted(parts)]
         if self.sieve is not None:
             found.append(self._sifted(parts, self.sieve))
         return total(found)
 
-    def _sifted(self, parts: EventParts, sieve: Prefilter | PaperLists) -> Found:
+    def _sifted(self, parts: EventParts, sieve: Prefilter | PaperLists) -> SearchResult:
         passed = sieve.candidates(parts.filters)
         pairs, products = self._tested(parts, passed.rows, passed.clauses + np.int32(self.unsifted))
-        return Found(self._leading(parts, pairs), passed.inspected, len(passed.rows), products)
+        return SearchResult(self._leading(parts, pairs), passed.inspected, len(passed.rows), products)
 
-    def _unsifted(self, parts: EventParts) -> Found:
+    def _unsifted(self, parts: EventParts) -> SearchResult:
         """Pairs of the default list, found in slices of rows so that all pairs fit into memory."""
         count, untested, rows = self.unsifted, self.untested, len(parts.rows)
         if not count or not rows:
@@ -137,7 +137,7 @@ class ClauseGroup:
             pairs, taken = find(parts, untested, begin, min(begin + step, rows))
             found.append(self._leading(parts, pairs))
             products += taken
-        return Found(_concatenated(found), rows * count, rows * count, products)
+        return SearchResult(_concatenated(found), rows * count, rows * count, products)
 
     def _all_by_tokens(
         self, parts: EventParts, first: int, begin: int, end: int
@@ -191,12 +191,12 @@ class ClauseGroup:
         return np.stack([parts.rows[rows], self.links[clauses]], axis=1)
 
 
-NOTHING_FOUND = Found(np.zeros((0, 2), np.int32), 0, 0, 0)
+NOTHING_FOUND = SearchResult(np.zeros((0, 2), np.int32), 0, 0, 0)
 
 
-def total(found: Sequence[Found]) -> Found:
+def total(found: Sequence[SearchResult]) -> SearchResult:
     """Everything that was found, and everything that it took."""
-    return Found(
+    return SearchResult(
         _concatenated([one.pairs for one in found]),
         sum(one.inspected for one in found),
         sum(one.tests for one in found),

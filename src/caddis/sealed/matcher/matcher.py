@@ -104,7 +104,7 @@ class SealedMatcher:
             is sealed for them must be; without it, that is as large as in most subscriptions of
             the stream.
         sample: some sealed events, by which the rarest bit of each clause is chosen.
-        on_invalid: "raise" InvalidSubscriptions, or "report" them in `invalid` and go on.
+        on_invalid: "raise" InvalidSubscriptions, or "skip" them and list them in `invalid`.
         prefilter: how clauses are discarded by their filters: "rarest-bit", "paper" or None. Only
             the cost of a match depends on it.
         """

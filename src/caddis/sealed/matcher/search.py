@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from caddis.arrays import Bools, Int32s
 from caddis.errors import TruncatedEvent
-from caddis.matching import Candidates, Matches, Report
+from caddis.matching import Candidates, Matches, MatchReport
 from caddis.matching.kernels import in_row_order
 from caddis.sealed.events import Admission, Refusal
 from caddis.sealed.keys import Directory
 from caddis.sealed.matcher.event_parts import Key, by_key, checked, parts_of, without_key
-from caddis.sealed.matcher.groups import ClauseGroup, Found, every_pair, total
+from caddis.sealed.matcher.groups import ClauseGroup, SearchResult, every_pair, total
 
 ROWS_AT_A_TIME = 4096
 """The filters, tokens and points of this many events are held at once."""
@@ -36,7 +36,7 @@ GROWTH = 16
 
 
 @dataclass(frozen=True, slots=True)
-class SealedMatchReport(Report):
+class SealedMatchReport(MatchReport):
     """What a match took. Here `candidates` and `tests` are the same: pairs behind the prefilter."""
 
     inspected: int
@@ -142,7 +142,7 @@ class ClauseSearch:
 
     def _found(
         self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None
-    ) -> tuple[Found, dict[int, str]]:
+    ) -> tuple[SearchResult, dict[int, str]]:
         """Pairs of row and link, some more than once, and the problems of rows."""
         problems = dict.fromkeys(
             without_key(batch, rows).tolist(), "its stream or epoch is missing"
@@ -155,7 +155,7 @@ class ClauseSearch:
                 found.append(part)
                 problems |= wrong
         good = rows[~np.isin(rows, list(problems))] if problems else rows
-        found.append(Found(every_pair(good, self._everything), 0, 0, 0))
+        found.append(SearchResult(every_pair(good, self._everything), 0, 0, 0))
         return total(found), problems
 
     def _groups_of(self, key: Key, publishers: Directory | None) -> list[ClauseGroup]:
@@ -170,7 +170,7 @@ class ClauseSearch:
 
 def _of_groups(
     batch: pa.RecordBatch, groups: list[ClauseGroup], rows: Int32s
-) -> tuple[Found, dict[int, str]]:
+) -> tuple[SearchResult, dict[int, str]]:
     """What rows of one stream and epoch find; a row is wrong if it fits none of the groups."""
     found, wrong = [], []
     for group in groups:

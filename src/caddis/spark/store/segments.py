@@ -82,7 +82,7 @@ class PlainSegments:
             self.schema,
             timezone=self.timezone,
             sample=sample,
-            on_invalid="raise" if on_invalid == "raise" else "report",
+            on_invalid=on_invalid,
             concepts=self.concepts,
         )
 
@@ -120,7 +120,7 @@ class SealedSegments:
             subscriptions,
             publishers=self.publishers,
             sample=sample,
-            on_invalid="raise" if on_invalid == "raise" else "report",
+            on_invalid=on_invalid,
         )
 
     def wheres(self, subscriptions: pa.Table) -> pa.ChunkedArray:
