@@ -92,6 +92,29 @@ def test_rooms_are_entered_by_their_doors():
     assert windows == []
 
 
+def test_a_name_is_imported_from_where_it_is_defined_or_from_a_door():
+    """Type checkers let any module pass on what it imports, since that is how a door is made."""
+    passed_on = [
+        f"{module} takes {name.name} from {node.module}"
+        for module, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module in LEAVES
+        for name in node.names
+        if name.name not in defined_names(MODULES[node.module])
+    ]
+    assert passed_on == []
+
+
+def defined_names(path: Path) -> set[str]:
+    names = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.If):
+            names |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return names
+
+
 def test_the_benchmarks_enter_rooms_by_their_doors():
     windows = [
         f"{path.name} imports {imported}"

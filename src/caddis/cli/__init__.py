@@ -5,8 +5,6 @@ everything else to stderr. Exit codes: 0 done; 1 something is wrong with the inp
 2 wrong usage; 130 stopped by Ctrl-C; 143 stopped by SIGTERM.
 """
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command that the arguments ask for."""

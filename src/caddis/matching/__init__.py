@@ -14,29 +14,10 @@ from caddis.matching.links import (
     Candidates,
     LinkMatcher,
     Matches,
-    OnInvalid,
     MatchReport,
+    OnInvalid,
     checked_ids,
     named_errors,
     subscription_ids_of,
 )
 from caddis.matching.matcher import Matcher, warm_up
-
-__all__ = [
-    "NOTHING",
-    "Candidates",
-    "Explanation",
-    "LinkMatcher",
-    "Matcher",
-    "Matches",
-    "Needs",
-    "OnInvalid",
-    "MatchReport",
-    "as_numbers",
-    "checked_ids",
-    "explain",
-    "named_errors",
-    "subscription_ids_of",
-    "values_of",
-    "warm_up",
-]

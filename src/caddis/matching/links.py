@@ -21,6 +21,7 @@ from caddis.language import Column, is_text, sql_type
 from caddis.matching.index import Needs
 
 OnInvalid = Literal["raise", "skip"]
+"""Raise InvalidSubscriptions, or go on without the subscriptions that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)

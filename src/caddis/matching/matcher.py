@@ -38,8 +38,8 @@ from caddis.matching.kernels import BatchArrays, in_row_order, match_batch
 from caddis.matching.links import (
     Candidates,
     Matches,
-    OnInvalid,
     MatchReport,
+    OnInvalid,
     named_errors,
     subscription_ids_of,
 )

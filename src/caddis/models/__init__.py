@@ -13,35 +13,3 @@ from caddis.models.model import NO, UNASKED, UNKNOWN, YES, Answers, Marks, Model
 from caddis.models.onnx import OnnxImages, OnnxTexts
 from caddis.models.pictures import decode, needs_pillow
 from caddis.models.statistics import Statistics, Tally
-
-__all__ = [
-    "NO",
-    "UNASKED",
-    "UNKNOWN",
-    "YES",
-    "AnswerCache",
-    "Answers",
-    "Asked",
-    "Asker",
-    "Assignment",
-    "Catalogue",
-    "FunctionModel",
-    "Marks",
-    "Model",
-    "ModelFailed",
-    "OnnxImages",
-    "OnnxTexts",
-    "PassedOver",
-    "Problem",
-    "Reading",
-    "Statistics",
-    "Tally",
-    "Unreadable",
-    "concept",
-    "decode",
-    "efficientnet_lite",
-    "imagenet_classes",
-    "imagenet_concepts",
-    "needs_pillow",
-    "plain",
-]

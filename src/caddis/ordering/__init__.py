@@ -23,24 +23,3 @@ from caddis.ordering.explaining import (
 )
 from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.policies import POLICIES, Policy, concepts_of, decide
-
-__all__ = [
-    "POLICIES",
-    "Answer",
-    "Demand",
-    "EventExplained",
-    "EventProblem",
-    "Executor",
-    "Graphs",
-    "ModelExplanation",
-    "Outcome",
-    "Plan",
-    "Policy",
-    "Step",
-    "concepts_of",
-    "decide",
-    "explain_models",
-    "reasons",
-    "unshared",
-    "warm_up",
-]

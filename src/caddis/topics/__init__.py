@@ -38,34 +38,3 @@ from caddis.topics.clustering import ClusteringNode, Interests, integer_rates, k
 from caddis.topics.links import CLOCK, Link, Links, Node, Packet, Sent, Wake
 from caddis.topics.majority import BloomFilter, MajorityCascade, MajorityFilter, SignVoter
 from caddis.topics.voting import Aggregator, MeasuredPoll, Poll, Voter, Votes, choose_protocol
-
-__all__ = [
-    "CLOCK",
-    "Aggregator",
-    "BloomFilter",
-    "ChannelMap",
-    "ChannelPublisher",
-    "ChannelReceiver",
-    "ClusteringNode",
-    "Interests",
-    "Link",
-    "Links",
-    "MajorityCascade",
-    "MajorityFilter",
-    "MeasuredPoll",
-    "Node",
-    "Packet",
-    "Poll",
-    "Sent",
-    "SignVoter",
-    "Voter",
-    "Votes",
-    "Wake",
-    "choose_protocol",
-    "integer_rates",
-    "kmeans",
-    "next_map",
-    "popular_by_levels",
-    "popular_topics",
-    "popularity_steps",
-]

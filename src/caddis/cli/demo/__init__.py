@@ -7,5 +7,3 @@ contact_sheet   the page that shows who got which frames, and why
 """
 
 from caddis.cli.demo.command import app
-
-__all__ = ["app"]

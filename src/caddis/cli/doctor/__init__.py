@@ -1,5 +1,3 @@
 """`caddis doctor`: whether everything is there that Caddis needs, and what to do if not."""
 
 from caddis.cli.doctor.command import app
-
-__all__ = ["app"]

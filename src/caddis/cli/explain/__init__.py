@@ -5,5 +5,3 @@ models    how a sample of events is decided with models, and what that costs
 """
 
 from caddis.cli.explain.command import app
-
-__all__ = ["app"]

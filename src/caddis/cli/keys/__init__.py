@@ -5,5 +5,3 @@ tells what was done and which command comes next. The cryptography is all in `ca
 """
 
 from caddis.cli.keys.command import app
-
-__all__ = ["app"]

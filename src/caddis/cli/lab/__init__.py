@@ -8,10 +8,3 @@ from caddis.cli.lab.adaptive_filtering import AdaptiveFilteringOptions
 from caddis.cli.lab.bloom_prefiltering import BloomPrefilteringOptions
 from caddis.cli.lab.local_building_blocks import LocalBuildingBlocksOptions
 from caddis.cli.lab.shared import app
-
-__all__ = [
-    "AdaptiveFilteringOptions",
-    "BloomPrefilteringOptions",
-    "LocalBuildingBlocksOptions",
-    "app",
-]

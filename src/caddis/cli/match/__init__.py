@@ -7,5 +7,3 @@ summary     what is shown at the end
 """
 
 from caddis.cli.match.command import app
-
-__all__ = ["app"]

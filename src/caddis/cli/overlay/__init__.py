@@ -5,5 +5,3 @@ and `demo` do the work with `caddis.spark.overlay`, and `summary` shows what cam
 """
 
 from caddis.cli.overlay.command import app
-
-__all__ = ["app"]

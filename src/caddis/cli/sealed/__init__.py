@@ -10,5 +10,3 @@ files, and `demo` plays all parties at once.
 """
 
 from caddis.cli.sealed.command import app
-
-__all__ = ["app"]

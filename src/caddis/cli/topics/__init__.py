@@ -5,5 +5,3 @@
 """
 
 from caddis.cli.topics.command import app
-
-__all__ = ["app"]

@@ -14,14 +14,3 @@ from caddis.lab.adaptive_filtering.experiment import (
     Scale,
 )
 from caddis.lab.adaptive_filtering.figures import chosen_figures, study
-
-__all__ = [
-    "QUICK",
-    "QUICK_EVENTS",
-    "SYNTHETIC",
-    "TREES",
-    "Conditions",
-    "Scale",
-    "chosen_figures",
-    "study",
-]

@@ -23,20 +23,3 @@ from caddis.lab.bloom_prefiltering.workload import (
     Scale,
     Setup,
 )
-
-__all__ = [
-    "QUICK",
-    "QUICK_BATCH",
-    "QUICK_CONDITIONS",
-    "Conditions",
-    "Scale",
-    "SealedStream",
-    "Setup",
-    "batch_of",
-    "figures_named",
-    "measure_aspe",
-    "measure_tests",
-    "measure_times",
-    "measure_tokens",
-    "study",
-]

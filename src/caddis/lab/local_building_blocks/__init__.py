@@ -20,18 +20,3 @@ from caddis.lab.local_building_blocks.votes import (
     Scale,
     Setup,
 )
-
-__all__ = [
-    "QUICK",
-    "QUICK_SUBSCRIBERS",
-    "Conditions",
-    "Scale",
-    "Setup",
-    "adopt_all",
-    "agglomerative",
-    "figures_named",
-    "outcomes_and_cost",
-    "random_channels",
-    "settled",
-    "study",
-]

@@ -31,25 +31,3 @@ from caddis.matching.index.packing import (
     split_needs,
 )
 from caddis.matching.index.storage import MatcherParts, read_parts, write_parts
-
-__all__ = [
-    "NOTHING",
-    "WIDE_DECIMAL_BIAS",
-    "BatchEncoder",
-    "BatchTexts",
-    "ColumnCoder",
-    "MatcherParts",
-    "Needs",
-    "PackedClauses",
-    "Postings",
-    "as_numbers",
-    "build",
-    "likelihood_by_clauses",
-    "likelihood_by_sample",
-    "pack",
-    "post",
-    "read_parts",
-    "split_needs",
-    "values_of",
-    "write_parts",
-]

@@ -24,22 +24,3 @@ from caddis.matching.kernels.posting import (
     ordered_members,
     post_clauses,
 )
-
-__all__ = [
-    "EVERY_EVENT",
-    "BatchArrays",
-    "ClauseArrays",
-    "IndexArrays",
-    "access_predicates",
-    "code_bytes",
-    "code_floats",
-    "code_ints",
-    "code_presence",
-    "count_postings",
-    "fill_postings",
-    "hash_table",
-    "in_row_order",
-    "match_batch",
-    "ordered_members",
-    "post_clauses",
-]

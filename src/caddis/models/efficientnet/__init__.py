@@ -9,9 +9,3 @@ from caddis.models.efficientnet.network import (
     imagenet_classes,
     imagenet_concepts,
 )
-
-__all__ = [
-    "efficientnet_lite",
-    "imagenet_classes",
-    "imagenet_concepts",
-]

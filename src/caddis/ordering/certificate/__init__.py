@@ -7,10 +7,3 @@ cheapest models.
 
 from caddis.ordering.certificate.events import event_certificates
 from caddis.ordering.certificate.proofs import Clause, Instance, certificate
-
-__all__ = [
-    "Clause",
-    "Instance",
-    "certificate",
-    "event_certificates",
-]

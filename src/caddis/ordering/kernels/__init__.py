@@ -23,22 +23,3 @@ from caddis.ordering.kernels.layout import (
     PlanArrays,
 )
 from caddis.ordering.kernels.residual import copy_literals, group_pairs, share_links, weigh
-
-__all__ = [
-    "MEMO",
-    "NONE",
-    "OPEN",
-    "POLICY_NUMBERS",
-    "SATISFIED",
-    "Clauses",
-    "GraphArrays",
-    "MemoArrays",
-    "PlanArrays",
-    "choose",
-    "copy_literals",
-    "group_pairs",
-    "settle_events",
-    "share_links",
-    "tell",
-    "weigh",
-]

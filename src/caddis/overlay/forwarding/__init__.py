@@ -16,16 +16,3 @@ from caddis.overlay.forwarding.policies import (
 )
 from caddis.overlay.forwarding.sharing import SharingVisit
 from caddis.overlay.forwarding.visits import NOBODY, Sent, Visit
-
-__all__ = [
-    "BATCH_FORWARDINGS",
-    "FORWARDINGS",
-    "NOBODY",
-    "Beliefs",
-    "CompiledGraph",
-    "Forwarding",
-    "Sent",
-    "Sharing",
-    "SharingVisit",
-    "Visit",
-]

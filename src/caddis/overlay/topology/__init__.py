@@ -2,5 +2,3 @@
 
 from caddis.overlay.topology.round_trips import parse_round_trips
 from caddis.overlay.topology.tree import Topology
-
-__all__ = ["Topology", "parse_round_trips"]

@@ -18,16 +18,3 @@ from caddis.sealed.clauses.subscriptions import (
     pack,
     unpack_all,
 )
-
-__all__ = [
-    "MOST_CLAUSES",
-    "ClauseBlock",
-    "SealedSubscriptions",
-    "SubscriptionSealer",
-    "as_text",
-    "from_text",
-    "join",
-    "members_of",
-    "pack",
-    "unpack_all",
-]

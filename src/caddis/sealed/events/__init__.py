@@ -22,20 +22,3 @@ from caddis.sealed.events.opening import (
 from caddis.sealed.events.replays import NoMemory, ReplayMemory
 from caddis.sealed.events.sealing import EventSealer
 from caddis.sealed.events.wire import ROUTING, sealed_schema
-
-__all__ = [
-    "ROUTING",
-    "Admission",
-    "EventSealer",
-    "Gate",
-    "Inbox",
-    "NoMemory",
-    "Opened",
-    "Opener",
-    "Received",
-    "Refusal",
-    "ReplayMemory",
-    "StreamEvents",
-    "check_authority",
-    "sealed_schema",
-]

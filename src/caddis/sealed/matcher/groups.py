@@ -121,7 +121,9 @@ class ClauseGroup:
     def _sifted(self, parts: EventParts, sieve: Prefilter | PaperLists) -> SearchResult:
         passed = sieve.candidates(parts.filters)
         pairs, products = self._tested(parts, passed.rows, passed.clauses + np.int32(self.unsifted))
-        return SearchResult(self._leading(parts, pairs), passed.inspected, len(passed.rows), products)
+        return SearchResult(
+            self._leading(parts, pairs), passed.inspected, len(passed.rows), products
+        )
 
     def _unsifted(self, parts: EventParts) -> SearchResult:
         """Pairs of the default list, found in slices of rows so that all pairs fit into memory."""

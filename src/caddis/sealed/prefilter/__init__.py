@@ -18,16 +18,3 @@ from caddis.sealed.prefilter.prefilter import (
     read_only,
 )
 from caddis.sealed.prefilter.wire import bytes_of, decode, encode
-
-__all__ = [
-    "CountingFilter",
-    "PaperLists",
-    "Prefilter",
-    "PrefilterArrays",
-    "bytes_of",
-    "decode",
-    "encode",
-    "filters_from",
-    "included",
-    "read_only",
-]

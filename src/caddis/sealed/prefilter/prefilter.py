@@ -148,9 +148,6 @@ def _check_places(places: Int32s, bits: int) -> None:
         raise FilterError(f"places in a filter of {bits} bits are from 0 to {bits - 1}")
 
 
-__all__ = ["Candidates", "Prefilter", "PrefilterArrays"]
-
-
 class Candidates(NamedTuple):
     """Pairs of rows and clauses that may match, rows ascending.
 

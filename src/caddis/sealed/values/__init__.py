@@ -27,23 +27,3 @@ from caddis.sealed.values.hashed import (
     present_rows,
     sorted_tokens,
 )
-
-__all__ = [
-    "Coordinates",
-    "DistinctValues",
-    "Hashed",
-    "HashedValues",
-    "Transform",
-    "canonical",
-    "decide_all",
-    "decide_pairs",
-    "distinct_values",
-    "filters_of",
-    "norms",
-    "orders_of",
-    "point_lengths",
-    "present_rows",
-    "query_lengths",
-    "sorted_tokens",
-    "tolerance",
-]

@@ -37,37 +37,3 @@ from caddis.spark.base.frames import (
 from caddis.spark.base.progress import MicroBatch, RowCount, follow, watching_tasks
 from caddis.spark.base.session import local_session, worker_versions
 from caddis.spark.base.spreading import AT_ONCE, spread
-
-__all__ = [
-    "AT_ONCE",
-    "DataFrame",
-    "MicroBatch",
-    "RowCount",
-    "SparkSession",
-    "StreamingQuery",
-    "Version",
-    "VersionFolder",
-    "append_lines",
-    "arrow_schema",
-    "counted",
-    "follow",
-    "lines_of",
-    "literally",
-    "local_session",
-    "new_folder",
-    "outlives_us",
-    "plainly_named",
-    "read_event_stream",
-    "read_events",
-    "removed_at_exit",
-    "replace_json",
-    "session_timezone",
-    "spark_failures",
-    "spark_type",
-    "spread",
-    "stream_matches",
-    "type_in_words",
-    "watching_tasks",
-    "worker_versions",
-    "write_matches",
-]

@@ -26,26 +26,3 @@ from caddis.spark.matching.reports import (
     ReportFolder,
 )
 from caddis.spark.matching.worker import KeyCheck, MatchOperator, joined
-
-__all__ = [
-    "EVENTS",
-    "INSPECTED",
-    "KEPT",
-    "OTHER_STREAMS",
-    "PRODUCTS",
-    "TESTS",
-    "KeyCheck",
-    "MatchOperator",
-    "ModelFolder",
-    "ModelUse",
-    "OnError",
-    "RefusedEvent",
-    "Report",
-    "ReportFolder",
-    "Subscriptions",
-    "check",
-    "follows",
-    "joined",
-    "match",
-    "matches_of",
-]

@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, MapType, StructField, StructType, Varia
 
 from caddis.errors import EventError, ModelError, SubscriptionTableError
 from caddis.language import UTF8_BINARY, collation_of, sql_type
-from caddis.matching import warm_up
+from caddis.matching import OnInvalid, warm_up
 from caddis.models import Catalogue, Model
 from caddis.ordering import POLICIES
 from caddis.ordering import warm_up as prepare_models
@@ -37,7 +37,7 @@ from caddis.spark.matching.model_folder import ModelFolder
 from caddis.spark.matching.model_reader import Models, OnError
 from caddis.spark.matching.reports import Report
 from caddis.spark.matching.worker import PLAIN, MatchOperator
-from caddis.spark.store import OnInvalid, StoreReader, SubscriptionStore, SubscriptionTable
+from caddis.spark.store import StoreReader, SubscriptionStore, SubscriptionTable
 
 logger = logging.getLogger(__name__)
 

@@ -20,19 +20,3 @@ from caddis.spark.overlay.folder import OverlayFolder
 from caddis.spark.overlay.logs import Log
 from caddis.spark.overlay.running import BrokerReport, RunningOverlay
 from caddis.spark.overlay.transport import FolderTransport, OutStream, Transport
-
-__all__ = [
-    "EVERYTHING",
-    "BatchBroker",
-    "BrokerReport",
-    "BrokerSettings",
-    "EventSettings",
-    "FolderTransport",
-    "Log",
-    "OutStream",
-    "OverlayFolder",
-    "RunningOverlay",
-    "Transport",
-    "subscribed",
-    "to_record",
-]

@@ -9,9 +9,3 @@ it: whoever seals nothing loads no cryptography.
 
 from caddis.spark.sealed.matching import match_sealed
 from caddis.spark.sealed.sealing import open_events, seal_events
-
-__all__ = [
-    "match_sealed",
-    "open_events",
-    "seal_events",
-]

@@ -16,13 +16,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, DataType, IntegralType, StringType
 
 from caddis.errors import EventError, SubscriptionTableError
+from caddis.matching import OnInvalid
 from caddis.sealed.events import ROUTING, sealed_schema
 from caddis.sealed.keys import Directory
 from caddis.sealed.matcher import warm_up
 from caddis.spark.base import new_folder, outlives_us, removed_at_exit
 from caddis.spark.matching import MatchOperator, Report, Subscriptions, follows, matches_of
 from caddis.spark.sealed.reader import Sealed
-from caddis.spark.store import OnInvalid, SubscriptionStore
+from caddis.spark.store import SubscriptionStore
 
 Publishers: TypeAlias = Directory | str | PathLike[str]
 """The registry of publishers' keys that an authority signed, or its file."""

@@ -8,7 +8,6 @@ changes, so a reader sees the old version or the new one, never a mix.
 """
 
 from caddis.spark.store.segments import (
-    OnInvalid,
     StoreReader,
     alive_pairs,
     check_plain,
@@ -21,16 +20,3 @@ from caddis.spark.store.store import (
     open_store,
     subscription_table,
 )
-
-__all__ = [
-    "OnInvalid",
-    "StoreReader",
-    "SubscriptionStore",
-    "SubscriptionTable",
-    "alive_pairs",
-    "check_plain",
-    "check_without_models",
-    "invalid_table",
-    "open_store",
-    "subscription_table",
-]

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ from caddis.errors import (
 )
 from caddis.files import NUMBERS
 from caddis.language import Concept, Vocabulary, is_text
-from caddis.matching import LinkMatcher, Matcher, Matches
+from caddis.matching import LinkMatcher, Matcher, Matches, OnInvalid
 from caddis.models import Model
 from caddis.ordering import Demand
 from caddis.spark.base import Version, VersionFolder
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from caddis.sealed.keys import Directory
 
 logger = logging.getLogger(__name__)
-
-OnInvalid = Literal["raise", "skip"]
-"""Raise InvalidSubscriptions, or go on without the subscriptions that cannot be used."""
 
 SEALED = "sealed"
 """Formats of sealed matchers begin so, and so do sealed subscriptions that are texts."""

@@ -23,7 +23,7 @@ from caddis.arrays import Int32s
 from caddis.errors import EventError, IndexFolderError, SubscriptionTableError
 from caddis.files import is_store
 from caddis.language import Concept, Vocabulary
-from caddis.matching import LinkMatcher
+from caddis.matching import LinkMatcher, OnInvalid
 from caddis.models import Catalogue, Model
 from caddis.spark.base import (
     Version,
@@ -33,7 +33,6 @@ from caddis.spark.base import (
     type_in_words,
 )
 from caddis.spark.store.segments import (
-    OnInvalid,
     PlainSegments,
     SealedSegments,
     Segments,

@@ -18,19 +18,3 @@ from caddis.spark.topics.tables import (
     read_table,
 )
 from caddis.spark.topics.waves import Clusterer
-
-__all__ = [
-    "CHANNELS",
-    "RATES",
-    "Clusterer",
-    "ClusteringReport",
-    "Effort",
-    "Numbers",
-    "PreviousMap",
-    "WaveReport",
-    "clusterer_of",
-    "like_interests",
-    "map_before",
-    "read_table",
-    "topics_to_channels",
-]

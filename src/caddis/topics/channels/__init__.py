@@ -30,24 +30,3 @@ from caddis.topics.channels.messages import (
 )
 from caddis.topics.channels.publisher import ChannelPublisher
 from caddis.topics.channels.receiver import ChannelReceiver
-
-__all__ = [
-    "CONTROL",
-    "SUBSCRIBER",
-    "Acknowledged",
-    "Channel",
-    "ChannelMap",
-    "ChannelPublisher",
-    "ChannelReceiver",
-    "Event",
-    "Join",
-    "Leave",
-    "Lost",
-    "Peer",
-    "Settings",
-    "is_whole",
-    "next_map",
-    "popular_by_levels",
-    "popular_topics",
-    "popularity_steps",
-]

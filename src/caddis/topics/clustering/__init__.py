@@ -23,28 +23,3 @@ from caddis.topics.clustering.k_means import Effort, Table, fill_empty, kmeans, 
 from caddis.topics.clustering.kernels import own_costs
 from caddis.topics.clustering.node import SETTLE_MS, ClusteringNode
 from caddis.topics.clustering.schedule import Mode, Schedule, Settings, SettledWave, Wave
-
-__all__ = [
-    "PROTOCOLS",
-    "SETTLE_MS",
-    "ClusteringNode",
-    "Effort",
-    "Interests",
-    "Mode",
-    "Schedule",
-    "Settings",
-    "SettledWave",
-    "Table",
-    "Tallies",
-    "Wave",
-    "channel_rates",
-    "count",
-    "fill_empty",
-    "integer_rates",
-    "kmeans",
-    "outcomes",
-    "own_costs",
-    "search",
-    "total_cost",
-    "vote_costs",
-]

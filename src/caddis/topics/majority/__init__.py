@@ -22,21 +22,3 @@ from caddis.topics.majority.sign_voter import (
     majority_input,
     pairwise,
 )
-
-__all__ = [
-    "BloomFilter",
-    "Hashing",
-    "MajorityCascade",
-    "MajorityFilter",
-    "SignVoter",
-    "Threshold",
-    "aggregation_bound",
-    "aggregation_bound_per_bit",
-    "aggregation_tail_per_bit",
-    "as_threshold",
-    "bits_for",
-    "expected_false_positives",
-    "majority_input",
-    "pairwise",
-    "popular_bits",
-]

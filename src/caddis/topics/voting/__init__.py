@@ -19,24 +19,3 @@ from caddis.topics.voting.measured_poll import (
     moments,
 )
 from caddis.topics.voting.voter import Voter, Votes
-
-__all__ = [
-    "LARGEST",
-    "LARGEST_COUNTED",
-    "Aggregator",
-    "LocalVotes",
-    "MeasuredPoll",
-    "Poll",
-    "Voter",
-    "Votes",
-    "choose_protocol",
-    "discriminability",
-    "least",
-    "moments",
-    "must_send",
-    "must_tell",
-    "speak_signs",
-    "take_rest",
-    "vote_numbers",
-    "whole_numbers",
-]
