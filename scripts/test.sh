@@ -30,7 +30,7 @@ start() { # start NAME COMMAND...
   local name=$1
   shift
   set -m
-  "$@" >"$words/$name" 2>&1 </dev/null &
+  { trap - ERR; "$@"; } >"$words/$name" 2>&1 </dev/null & # `ended` names what failed
   set +m
   printf '%s\n' "$!" >"$words/$name.pid"
 }

@@ -92,7 +92,7 @@ def test_a_store_that_a_worker_cannot_see_is_a_clear_error(
     shutil.rmtree(store.path)
     with pytest.raises(PySparkException) as raised:
         matches.collect()
-    assert "must lie where the driver and every worker can read it" in str(raised.value)
+    assert "the driver and every worker must be able to read it" in str(raised.value)
 
 
 def test_a_batch_that_runs_long_after_it_was_made_says_that_its_version_is_gone(
