@@ -174,7 +174,8 @@ def test_a_file_s_models_run_on_spark_and_are_summarised(caddis, market):
     assert result.exit_code == 0, result.output
     assert found("out") == {(1, "ann"), (3, "bo")}
     assert re.search(r"^dear\(price\) +2 +0 +0 +0 +1 ", result.stdout, re.MULTILINE)
-    assert re.search(r"problems +1 +events that a model could not answer, .*\n? *out/_problems", result.stdout)
+    line = r"problems +1 +events that a model could not answer, .*\n? *out/_problems"
+    assert re.search(line, result.stdout)
     [problem] = Path("out/_problems.jsonl").read_text().splitlines()
     assert json.loads(problem) == {
         "event": 2,
