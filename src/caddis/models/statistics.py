@@ -4,7 +4,7 @@ A `Tally` counts what happened while a model ran; tallies add up over batches an
 `Statistics` starts from the models' own guesses, learns from tallies, and forgets, so that it
 follows events that change: each observation counts 1 and makes all before it fade a little, so that
 what was seen a half-life ago counts half. A guess counts as if it had been seen a few times. All is
-kept by model, version and column: a model that was changed starts anew.
+kept by model, version and column: a model that was changed starts over.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class Statistics:
             raise ModelError(f"{path} holds no statistics of models: {problem}") from None
         if found != FORMAT:
             raise ModelError(
-                f"{path} has format {found}, this version reads {FORMAT}: remove it to start anew"
+                f"{path} has format {found}, this version reads {FORMAT}: remove it to start over"
             )
         try:
             loaded = cls(plain["half_life"])
@@ -201,7 +201,7 @@ class Statistics:
                 shares = {name: _estimate(share, 1.0) for name, share in one["concepts"].items()}
                 loaded._seen[key] = _Seen(_estimate(one["cost"]), shares)
         except (ModelError, ValueError, LookupError, TypeError, AttributeError) as problem:
-            raise ModelError(f"{path} is damaged: {problem}; remove it to start anew") from None
+            raise ModelError(f"{path} is damaged: {problem}; remove it to start over") from None
         return loaded
 
     def _cost(self, reading: Reading) -> Estimate:

@@ -172,7 +172,7 @@ class EventBroker:
         return self._learn(link, Learnt(event_id, tuple(concepts.tolist()), marks, charge))
 
     def _lose(self, link: Link) -> Sent:
-        """Let open events no longer wait for a neighbour that is gone or has started anew."""
+        """Let open events no longer wait for a neighbour that is gone or has restarted."""
         sent: Sent = []
         for visit in list(self._visits.values()):
             sent += self._after(visit, visit.lose(link))

@@ -39,10 +39,10 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 """aspe: everything by scalar products. tokens: equality by keyed hashes, ranges by products."""
 
 MOST_HASHES = 12
-"""A digest has room for so many places in a filter: 48 bytes, four each."""
+"""A digest has room for this many places in a filter: 48 bytes, four for each."""
 
 WORD = 64
-"""Filters are compared in words of so many bits."""
+"""Filters are compared in words of this many bits."""
 
 MOST_BITS = 1 << 16
 

@@ -64,7 +64,7 @@ def test_what_is_no_sealed_matcher_is_refused(tmp_path: Path):
 def test_a_damaged_folder_is_refused(damage: str, tmp_path: Path):
     SealedMatcher.compile(sealed_wheres()).save(tmp_path)
     (tmp_path / damage).write_bytes(b"x")
-    with pytest.raises(IndexFolderError, match=r"is damaged: .*; compile it anew"):
+    with pytest.raises(IndexFolderError, match=r"is damaged: .*; compile it again"):
         SealedMatcher.load(tmp_path)
 
 

@@ -189,7 +189,7 @@ def subscriptions(options: SealSubscriptionsOptions) -> None:
 
     Writes the same ids with sealed WHERE clauses: Parquet, JSON lines or CSV,
     as the name of --out tells. Keep the plain ones: they decide in the end
-    which events you wanted. Seal them anew after every rotation.
+    which events you wanted. Seal them again after every rotation.
     """
     from caddis.cli.sealed.sealing import seal_subscriptions
 

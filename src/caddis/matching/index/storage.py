@@ -91,7 +91,7 @@ def read_parts(folder: Path) -> MatcherParts:
             _read_needs(folder),
         )
     except (OSError, EOFError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
-        raise IndexFolderError(f"{folder} is damaged: {problem}; compile it anew") from None
+        raise IndexFolderError(f"{folder} is damaged: {problem}; compile it again") from None
 
 
 def _write_coders(folder: Path, coders: list[ColumnCoder]) -> None:

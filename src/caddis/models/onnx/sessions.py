@@ -54,7 +54,7 @@ class GraphFile(Graph):
 
     def source(self) -> str:
         if self._digest_now() != self.digest:
-            raise ModelError(f"{self.name} was changed after the model was made; make it anew")
+            raise ModelError(f"{self.name} was changed after the model was made; make it again")
         return self.name
 
     def _digest_now(self) -> str:

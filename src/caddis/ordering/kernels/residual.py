@@ -143,7 +143,7 @@ def doubled(flags: Bools) -> Bools:
 
 
 MANY = 12
-"""With so many clauses or more, equal ones are found by hashing instead of comparing all pairs."""
+"""From this number on, equal clauses are found by hashing instead of comparing all pairs."""
 
 
 @njit(cache=True)

@@ -7,7 +7,7 @@ and `implies` say True, and `overlap` says False, only if that is sure, judging 
 
 `Cover` keeps the clauses as a forest. Its roots are asked for; every other clause hangs below one
 that covers it. If clauses cover each other, the first one is the root. When a root leaves, what
-hung directly below it is placed anew, the broader clauses first; the trees below stay as they are.
+hung directly below it is placed again, the broader clauses first; the trees below stay as they are.
 
 Roots are found by *tokens*. What an atom needs is a token: a concept its name and column, an
 equality its column and value, another predicate its column. A clause offers the tokens that it

@@ -78,7 +78,7 @@ CompileClauses = Callable[[ClauseTable, pa.Array], LinkMatcher]
 
 @dataclass(frozen=True, slots=True)
 class PublicationRoutingGraph:
-    """A compiled publication routing table. It never changes: a changed table is compiled anew."""
+    """A compiled publication routing table. It never changes: a changed table is compiled again."""
 
     matcher: LinkMatcher
     neighbours: tuple[Neighbour, ...]

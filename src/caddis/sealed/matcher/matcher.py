@@ -213,7 +213,7 @@ def _load(folder: Path) -> Parts:
         groups = [_load_group(folder, at, one) for at, one in enumerate(numbers["groups"])]
         return tuple(groups), mapped(folder, "everything"), mapped_ids(folder)
     except (OSError, EOFError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
-        raise IndexFolderError(f"{folder} is damaged: {problem}; compile it anew") from None
+        raise IndexFolderError(f"{folder} is damaged: {problem}; compile it again") from None
 
 
 def _save_group(folder: Path, number: int, group: ClauseGroup) -> dict[str, Any]:

@@ -32,7 +32,7 @@ FIRST_ROWS = 256
 """The first slice is small: nobody knows yet how many links a row leads to."""
 
 GROWTH = 16
-"""The next slice has at most so many times the rows: the last one may have been exceptional."""
+"""The next slice has at most this many times the rows: the last one may have been exceptional."""
 
 
 @dataclass(frozen=True, slots=True)

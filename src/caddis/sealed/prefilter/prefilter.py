@@ -39,7 +39,7 @@ MANY = np.iinfo(np.uint8).max
 """A count that stands for itself and all above it."""
 
 KEYS = 8
-"""Keys of a filter: after so many, few rows are left, and comparing whole words is cheaper."""
+"""Keys of a filter: after this many, few rows are left, and comparing whole words is cheaper."""
 
 ROWS_AT_ONCE = 4096
 """Rows that are turned together: a bitmap of 64 words for each place."""

@@ -6,7 +6,7 @@
         manifest.json             which goes where, and what the broker has done up to here
 
 The rename of the staging folder is the commit. Before it, nothing has left the broker, and the
-micro-batch is computed anew. After it, the same files are sent however often the broker is stopped
+micro-batch is computed again. After it, the same files are sent however often the broker is stopped
 and started. Spark begins a micro-batch only when the one before it is recorded as done, so all but
 the last two folders can go.
 """

@@ -59,7 +59,7 @@ def match_sealed(
     events: sealed events, batch or streaming.
     subscriptions: a table with `subscription_id` and a sealed `where`; or a SubscriptionStore that
         was created with sealed=True, whose new versions a streaming match follows.
-    publishers: the registry of publishers' keys, or its file, which every task reads anew: then
+    publishers: the registry of publishers' keys, or its file, which every task reads afresh: then
         only events are matched that a registered publisher signed in an accepted epoch, and each
         once a task. An event that is replayed in another task is matched again; an `Inbox` in one
         place notices that, and so does whoever drops duplicates of what `open_events` calls
