@@ -1,11 +1,11 @@
 """Every error that Caddis raises on purpose, in one tree.
 
     CaddisError
-    ├── SubscriptionError         a WHERE clause is wrong: which, where in it, what would be right
-    ├── InvalidSubscriptions      some of many are wrong; holds a SubscriptionError for each
+    ├── SubscriptionError         a WHERE clause is wrong: where in it, and what would be right
+    ├── InvalidSubscriptions      some of many cannot be used; holds a SubscriptionError for each
     ├── SubscriptionTableError    the table of subscriptions is wrong: columns, ids
     ├── EventError                events do not fit: column types, duplicate or null keys
-    ├── ModelError                a model cannot be used, or failed and is to stop the match
+    ├── ModelError                a model cannot be used, or its failure stops the match
     ├── IndexFolderError          a saved matcher or store cannot be read
     ├── OverlayError              an overlay file, topology or broker message is not usable
     ├── TopicError                interests, rates, votes or channels are not usable
@@ -18,9 +18,9 @@
     │       ├── UnknownPublisher      its publisher is not registered, or may not publish this
     │       ├── WrongEpoch            its epoch is over, or has not begun
     │       ├── TamperedEvent         its signature or its payload's seal does not fit
-    │       ├── ReplayedEvent         it has been here before
-    │       └── NotEntitled           the reader has no key of its epoch, or no longer
-    └── EnvironmentProblem        Java, Spark or the machine is not as it must be
+    │       ├── ReplayedEvent         it was received before
+    │       └── NotEntitled           the reader has no key of its epoch
+    └── EnvironmentProblem        Java, Spark or the machine lacks what Caddis needs
 
 Messages are for the person who made the mistake: what was wrong, where, what would be right.
 """
@@ -93,7 +93,7 @@ class EventError(CaddisError):
 
 
 class ModelError(CaddisError):
-    """A model cannot be loaded or used, or it failed and its failure is to stop the match."""
+    """A model cannot be loaded or used, or it failed and its failure stops the match."""
 
 
 class IndexFolderError(CaddisError):
@@ -145,15 +145,15 @@ class TamperedEvent(SealedEventError):
 
 
 class ReplayedEvent(SealedEventError):
-    """The event has been here before."""
+    """The event was received before."""
 
 
 class NotEntitled(SealedEventError):
-    """The reader has no key of the epoch: it was revoked before, or granted later."""
+    """The reader has no key of the epoch: it was revoked before that epoch, or granted later."""
 
 
 class EnvironmentProblem(CaddisError):
-    """The machine lacks what Caddis needs: Java, Spark, memory, a folder all workers see."""
+    """The machine lacks what Caddis needs: Java, Spark, memory or a folder that all workers see."""
 
 
 def _pointed(where: str, span: tuple[int, int] | None) -> str:

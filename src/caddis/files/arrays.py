@@ -25,7 +25,7 @@ def write_numbers(folder: Path, format_: int | str, numbers: Mapping[str, Any]) 
 
 
 def read_numbers(folder: Path, format_: int | str) -> dict[str, Any]:
-    """Read what `write_numbers` wrote; IndexFolderError if the layout is of another version."""
+    """Read what `write_numbers` wrote; raise IndexFolderError if the layout's version differs."""
     try:
         numbers: dict[str, Any] = json.loads((folder / NUMBERS).read_text())
         written = numbers["format"]

@@ -3,7 +3,7 @@
 A file is written under a hidden name beside its own, synced, and renamed; then its folder is
 synced. A kill or a power cut leaves the old file or the new one, never a mix. What a killed
 process left behind is removed by the next write of the same file. Errors are the system's own:
-callers say in their users' words what could not be written.
+callers explain to their users what could not be written.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ OWNER_ONLY = 0o600
 
 
 def replace_file(path: Path, content: bytes | str, *, mode: int | None = None) -> None:
-    """Put content where `path` leads to, in place of what was there.
+    """Replace the file at `path`, or create it, with this content.
 
-    A link stays a link: the file that it leads to is replaced.
+    A link stays a link: the file that it points to is replaced.
 
-    mode: the file's permissions from its first moment on; by default those of the umask.
+    mode: the file's permissions from the moment it exists; by default the umask decides.
     """
     target = Path(os.path.realpath(path))
     with _beside(target) as beside:
@@ -34,7 +34,7 @@ def replace_file(path: Path, content: bytes | str, *, mode: int | None = None) -
 
 
 def create_file(path: Path, content: bytes | str, *, mode: int | None = None) -> None:
-    """Put content into a new file; FileExistsError if there is one, which then stays as it is."""
+    """Write a new file; if there is one already, leave it alone and raise FileExistsError."""
     with _beside(path) as beside:
         _create(beside, content, mode)
         os.link(beside, path)
@@ -42,9 +42,9 @@ def create_file(path: Path, content: bytes | str, *, mode: int | None = None) ->
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A hidden name to write under; when all is written, the file replaces the one at `path`.
+    """Yield a hidden name to write under; at the end, that file replaces the one at `path`.
 
-    For what is too large to be handed over at once. Missing folders are made.
+    This is for content that is too large to be passed at once. Missing folders are created.
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -57,9 +57,9 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Be the only process that changes a file or folder, by a lock file beside it.
+    """Let only one process at a time change a file or folder, with a lock file beside it.
 
-    wait: for another one to be done; otherwise BlockingIOError is raised while one has the lock.
+    wait: whether to wait while another process has the lock; if not, raise BlockingIOError.
     """
     real = Path(os.path.realpath(path))
     lock = real.with_name(f".{real.name}.lock")
@@ -82,7 +82,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """A name in the target's folder that no other writer has; what is left under it goes."""
+    """Yield a name in the target's folder that no other writer has; remove what is left there."""
     _remove_leftovers(target)
     beside = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}{UNFINISHED}")
     beside.unlink(missing_ok=True)

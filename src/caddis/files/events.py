@@ -1,6 +1,6 @@
 """The events of a file or folder, read without Spark into the columns that Spark would find.
 
-Spark's own readers say that some line is not JSON, but not which: `naming_bad_lines` does.
+Spark's own readers say that some line is not JSON, but not which one: `naming_bad_lines` does.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _parquet(file: Path, _: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
 
 
 def _json_lines(file: Path, schema: pa.Schema, _: int) -> Iterator[pa.RecordBatch]:
-    """Times are read as texts first: Arrow does not parse all that Spark does."""
+    """Read times as strings first, because Arrow does not parse all that Spark does."""
     from pyarrow import json as arrow_json
 
     texts = pa.schema([field.with_type(times_as_texts(field.type)) for field in schema])
@@ -93,7 +93,7 @@ def _fitted(rows: pa.Table, schema: pa.Schema, timezone: str) -> pa.Table:
 
 
 def _cast(values: pa.ChunkedArray, type_: pa.DataType, timezone: str) -> pa.ChunkedArray:
-    """The values in another type; times without a zone are read in the session's."""
+    """The values in another type; times without a time zone are read in `timezone`."""
     if pa.types.is_timestamp(type_) and type_.tz and not getattr(values.type, "tz", None):
         try:
             local = values.cast(pa.timestamp("us"))

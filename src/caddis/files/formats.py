@@ -1,4 +1,4 @@
-"""Which files a path holds, and their format, as their names show it.
+"""Which files a path holds, and which format their names show.
 
 Names that begin with a dot or an underscore are not data, here as in Spark.
 """
@@ -24,7 +24,7 @@ SUFFIXES: dict[str, FileFormat] = {
 COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 
 Wrong = Callable[[str], CaddisError]
-"""The kind of error that a wrong path is: EventError, SubscriptionTableError."""
+"""The type of error to raise for a wrong path, such as EventError or SubscriptionTableError."""
 
 
 def existing(path: Path, wrong: Wrong) -> Path:
@@ -70,7 +70,7 @@ def named_format(path: Path) -> FileFormat | None:
 def format_of(path: Path, wrong: Wrong, *, option: str | None = "--format") -> FileFormat:
     """The one format of a file or of all files in a folder.
 
-    wrong: the kind of error that is raised if there is no such format.
+    wrong: the type of error to raise if there is no such format.
     option: the command's option that names the format, if it has one.
     """
     formats = {named_format(file) for file in data_files(path)}

@@ -1,4 +1,4 @@
-"""Where results go: folders that hold all of them, or do not exist.
+"""Folders of results, which hold all of them or do not exist.
 
 A batch writes into a hidden folder beside its output, which takes the output's name when everything
 is there; until then what it replaces stays. Only a folder that holds nothing but output is ever
@@ -79,7 +79,7 @@ def publish(staging: Path, out: Path) -> None:
 
 
 def write_invalid(folder: Path, errors: Iterable[tuple[object, str]]) -> None:
-    """List the subscriptions that could not be used, a JSON object a line.
+    """List the subscriptions that could not be used, with one JSON object on each line.
 
     errors: ids of subscriptions, and what is wrong with each.
     """

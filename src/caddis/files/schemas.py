@@ -2,8 +2,8 @@
 
 A user writes DDL, 'city STRING, price DECIMAL(10,2), tags ARRAY<STRING>', in Spark SQL's words;
 sqlglot reads it, so neither Java nor a session is needed. For a file, types are those that Spark
-would give: what Arrow guesses from a text file is turned into Spark's guess, and what Spark cannot
-hold into what Spark reads instead. Only the first rows of a text file are looked at.
+would give: what Arrow guesses from a text file is turned into Spark's guess, and a type that Spark
+does not have into the one that it reads instead. Only the first rows of a text file are looked at.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def schema_of(path: Path, format_: FileFormat, timezone: str) -> pa.Schema:
 
 
 def spark_like(type_: pa.DataType, timezone: str) -> pa.DataType:
-    """The Arrow type of what Spark reads.
+    """The Arrow type of the values that Spark reads from a column of some Arrow type.
 
     >>> spark_like(pa.timestamp("ns", "Europe/Paris"), "UTC")
     TimestampType(timestamp[us, tz=UTC])
@@ -155,7 +155,7 @@ def _of_parquet(file: Path) -> pa.Schema:
 
 
 def _of_json_lines(file: Path) -> pa.Schema:
-    """Spark leaves times in JSON as the strings that they are."""
+    """Find columns as Spark does, which leaves times in JSON as strings."""
     from pyarrow import json
 
     options = json.ReadOptions(block_size=FIRST_BYTES)
@@ -175,7 +175,7 @@ def times_as_texts(type_: pa.DataType) -> pa.DataType:
 
 
 def _of_csv(file: Path) -> pa.Schema:
-    """Spark reads integers as INT where they fit, and times as TIMESTAMP."""
+    """Find columns as Spark does: integers are INT where they fit, and times are TIMESTAMP."""
     from pyarrow import csv
 
     with csv.open_csv(file, csv.ReadOptions(block_size=FIRST_BYTES)) as reader:

@@ -74,7 +74,7 @@ def format_to_write(out: Path) -> FileFormat:
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, object]], *, append: bool = False) -> None:
-    """Write a JSON object a row; with `append`, after the lines that are there."""
+    """Write one JSON object for each row; with `append`, after the lines that are there."""
     with path.open("a" if append else "w", encoding="utf-8") as lines:
         for row in rows:
             lines.write(json.dumps(row, ensure_ascii=False, default=_in_json) + "\n")
@@ -177,5 +177,5 @@ def _write_csv(table: pa.Table, file: Path) -> None:
 
 
 def _in_json(value: object) -> str:
-    """What JSON has no type for, as Spark writes it: bytes as base64."""
+    """The text of a value that JSON has no type for, as Spark writes it: base64 for bytes."""
     return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

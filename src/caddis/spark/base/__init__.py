@@ -1,4 +1,4 @@
-"""What every part of `spark` stands on, and knows nothing of subscriptions or models.
+"""What every part of `spark` is built on; it knows nothing of subscriptions or models.
 
     session ─▶ frames: files and schemas as DataFrames ─▶ progress of a job or a stream
     folders: versions that a driver publishes and workers follow; small files that they add to

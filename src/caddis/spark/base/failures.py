@@ -1,8 +1,8 @@
-"""What went wrong in Spark, in one sentence for the person who can mend it.
+"""What went wrong in Spark, in one sentence for the person who can fix it.
 
 Spark wraps a failure in layers of Java and Python traces. An error that Caddis raised in a worker
 is found inside and raised again as what it was; a file that cannot be read is named; anything else
-keeps Spark's own first sentence. The whole story stays in `__cause__`.
+keeps Spark's own first sentence. The full error stays in `__cause__`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _JAVA = re.compile(r"^(?:Caused by|): ?(?:[\w$]+\.)+([\w$]+): (.+)$", re.MULTILI
 
 @contextmanager
 def spark_failures() -> Iterator[None]:
-    """Raise what Spark raises as errors of Caddis."""
+    """Turn the errors that Spark raises into errors of Caddis."""
     try:
         yield
     except SPARK_ERRORS as error:
@@ -67,7 +67,7 @@ def reason(error: Exception) -> str:
 
 
 def _malformed(text: str) -> CaddisError:
-    """Explain a line that is no JSON, or a CSV line of another length."""
+    """Explain a line that is not JSON, or a CSV line of another length."""
     return EventError(f"{_file(text)}a line cannot be read: {_innermost(text)}")
 
 

@@ -10,7 +10,7 @@
       segments/00000007/    a compiled Matcher, and subscriptions.arrow: its ids and WHERE texts
 
 Nothing is ever changed in place: a reader sees the old version or the new one, never a mix. What
-no kept version mentions is deleted; a reader that has it mapped goes on undisturbed.
+no kept version mentions is deleted; a reader that has mapped it can go on reading.
 
 The functions at the end are for small files that several workers add to.
 """
@@ -34,7 +34,7 @@ from caddis.errors import IndexFolderError
 from caddis.files import locked, replace_file
 
 KEPT_VERSIONS = 32
-"""A batch job reads the version that it was planned with: so many changes may come meanwhile."""
+"""A batch job reads the version that it was planned with, until this many newer ones exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class VersionFolder:
 def new_folder(parent: str | PathLike[str] | None, *, keep: bool = False) -> Path:
     """A new folder below a parent, or below the system's temporary folder.
 
-    keep: leave it when this process ends, since somebody may still read it.
+    keep: do not remove it when this process ends, since somebody may still read it.
     """
     if parent is not None:
         Path(parent).mkdir(parents=True, exist_ok=True)
@@ -154,13 +154,13 @@ def new_folder(parent: str | PathLike[str] | None, *, keep: bool = False) -> Pat
 
 
 def removed_at_exit(folder: Path) -> Path:
-    """The folder, which is removed when this process ends."""
+    """Remove a folder when this process ends; returns the folder."""
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def replace_json(path: Path, plain: object) -> None:
-    """Write plain values in place of what was there."""
+    """Replace a file, or create it, with plain values as JSON."""
     replace_file(path, json.dumps(plain))
 
 
@@ -170,7 +170,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def append_lines(path: Path, plain: Iterable[object], most: int) -> None:
-    """Add plain values, a line each, until the file has this many lines."""
+    """Add plain values as lines of JSON, until the file has `most` lines."""
     lines = [json.dumps(one, default=str) + "\n" for one in plain]
     if lines:
         room = max(0, most - len(lines_of(path)))

@@ -1,6 +1,6 @@
 """DataFrames of events and matches: their schemas in Arrow, and the files that Spark reads itself.
 
-Nothing is dropped in silence: a line that does not fit its columns is an error. A CSV file's first
+Nothing is dropped silently: a line that does not fit its columns is an error. A CSV file's first
 line names its columns. Types are Spark's guess, unless a schema is given.
 """
 
@@ -31,8 +31,8 @@ _FOR_GOOD = {"maxFileAge": "36500d"}
 """A file that is moved into a stream's folder counts, however old it is."""
 _STRICT = {"mode": "FAILFAST"}
 _WHOLE_LINES = {"columnPruning": "false"}
-"""Spark parses only the columns that are used, unless it is asked not to. It would then read a CSV
-line that is too short as one whose last columns are null.
+"""Spark parses only the columns that are used, by default. It would then read a CSV line that is
+too short as one whose last columns are null.
 """
 _READING: dict[str, dict[str, str]] = {
     "parquet": {},
@@ -79,12 +79,12 @@ def plainly_named(events: DataFrame, columns: tuple[str, ...]) -> DataFrame:
 
 
 def counted(rows: DataFrame, name: str) -> DataFrame:
-    """The same rows; a stream's progress then says under this name how many there were."""
+    """The same rows; a stream's progress then reports their number under this name."""
     return rows.observe(name, F.count(F.lit(1)).alias("rows"))
 
 
 def outlives_us(events: DataFrame) -> bool:
-    """Whether a query on these events may go on when this process has ended.
+    """Whether a query on these events may still run when this process has ended.
 
     A stream that was started through Spark Connect runs in the server.
     """
@@ -157,7 +157,7 @@ def stream_matches(
     Each match is written exactly once for readers that honour the folder's `_spark_metadata`, as
     Spark does.
 
-    once: end when the files that are there now are done.
+    once: end when the files that are there now have been matched.
     """
     writer = matches.writeStream.format(_SPARK_NAMES[format_]).options(**_WRITING[format_])
     writer = writer.option("checkpointLocation", _absolute(checkpoint)).option(
@@ -173,7 +173,7 @@ def _absolute(path: AnyPath) -> str:
 
 
 def literally(path: AnyPath) -> str:
-    r"""Escape a path that Spark reads: it would take brackets and stars for patterns.
+    r"""Escape a path for Spark, which would take brackets and stars for patterns.
 
     >>> print(literally("/a[1]/{b}*"))
     /a\[1\]/\{b\}\*

@@ -1,7 +1,8 @@
-"""How far a running job or stream is.
+"""The progress of a running job or stream.
 
 Spark knows how many tasks of a job are done; a session over Spark Connect does not offer that, and
-then nothing is shown. Each finished micro-batch of a stream shows what it took in and gave out.
+then nothing is shown. Each finished micro-batch of a stream shows how many events and matches it
+had.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class RowCount:
 
     @property
     def rows(self) -> int:
-        """How many there were, once the job is done."""
+        """The number of rows, once the job is done."""
         return int(self._observation.get["rows"])
 
 
@@ -49,7 +50,7 @@ class RowCount:
 def watching_tasks(
     session: SparkSession, seen: Callable[[int, int], None], *, every: float = 0.25
 ) -> Iterator[None]:
-    """Call `seen(done, all)` with the running job's tasks every so often, from another thread.
+    """Regularly call `seen(done, all)` with the running job's tasks, from another thread.
 
     every: seconds between two calls.
     """
@@ -63,7 +64,7 @@ def watching_tasks(
 
 
 def follow(query: StreamingQuery, *, every: int = 1) -> Iterator[MicroBatch]:
-    """Yield each micro-batch when it is finished, until the query ends; raise what it died of.
+    """Yield each micro-batch when it is finished, until the query ends; raise what ended it.
 
     every: seconds between two looks at the query.
     """
@@ -80,7 +81,7 @@ def follow(query: StreamingQuery, *, every: int = 1) -> Iterator[MicroBatch]:
 def _watch(
     session: SparkSession, seen: Callable[[int, int], None], over: threading.Event, every: float
 ) -> None:
-    """Watch until it is over, or the session is stopped, or has no context to ask."""
+    """Watch until `over` is set, or the session is stopped, or has no SparkContext to ask."""
     with suppress(*SPARK_ERRORS):
         tracker = session.sparkContext.statusTracker()
         while not over.wait(every):

@@ -59,7 +59,7 @@ def local_session(
     """The running session, or a new one that is stopped at the end.
 
     master: where Spark runs, as Spark writes it; `local[*]` uses all cores of this machine.
-    timezone: where dates and times without a time zone are read.
+    timezone: the one in which dates and times without a time zone are read.
     settings: Spark's settings, which override our own.
     quiet: hide what Java prints; otherwise it goes to stderr.
     """

@@ -1,9 +1,9 @@
 """Many independent calls of one function, spread over Spark's workers.
 
 Every call is a job of one partition, and many jobs wait in Spark's queue. So no worker is idle, and
-each result arrives when its call is done, where a single job would give all of them at its end. A
-job's overhead is some tens of milliseconds, so a call should take a second or more. What a call
-raises ends everything; Spark replaces a worker that dies.
+each result arrives when its call is done, whereas a single job would return all of them at its end.
+A job's overhead is some tens of milliseconds, so a call should take a second or more. An error in
+one call ends all of them; Spark replaces a worker that dies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AT_ONCE = 64
 def spread(
     spark: SparkSession, function: Callable[[T], R], tasks: Iterable[T], *, at_once: int = AT_ONCE
 ) -> Generator[tuple[T, R], None, None]:
-    """Yield each task with its result, in the order in which they are done.
+    """Yield each task with its result, in the order in which the tasks finish.
 
     function: called with one task; it is pickled, by name if it belongs to a module, and so are
         tasks and results.

@@ -1,7 +1,7 @@
 """Plain matching on Spark: `match` on the driver, one Arrow operator in the workers.
 
     match ─▶ a store of compiled subscriptions, a folder of models
-               │ names alone are shipped
+               │ only names are shipped
     worker ─▶ MatchOperator ─▶ the reader of an Opening: plain, with models, or `spark.sealed`'s own
                │ when a task ends
     Report ◀─ ReportFolder: what models did, what was refused

@@ -22,7 +22,7 @@ def check(
     *,
     timezone: str = "UTC",
 ) -> pa.Table:
-    """List the subscriptions that cannot be used, a row each: none if all can.
+    """List the subscriptions that cannot be used, one in each row; no rows if all can be used.
 
     The table has `subscription_id`, the `error` in words, and its place in the WHERE text from
     `start` to `end`, which are null if the error has no place.
@@ -30,8 +30,9 @@ def check(
     subscriptions: a table with `subscription_id` and `where`.
     schema: the events' columns: an Arrow schema, a DataFrame of events, or a text such as
         'city STRING, price DECIMAL(10,2)'.
-    models: those whose concepts subscriptions may call.
-    timezone: where dates and times without a time zone are read; a DataFrame brings its own.
+    models: models whose concepts subscriptions may call.
+    timezone: the one in which dates and times without a time zone are read; for a DataFrame, that
+        of its session is used instead.
 
     >>> table = pa.table({"subscription_id": ["ann", "bo"], "where": ["price < 9", "prize < 9"]})
     >>> check(table, "price INT").select(["subscription_id", "start", "end"]).to_pylist()

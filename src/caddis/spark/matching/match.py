@@ -64,16 +64,16 @@ def match(
     events: a batch or streaming DataFrame with a key column.
     subscriptions: a table with `subscription_id` and `where`; or a SubscriptionStore, whose new
         versions a streaming match follows without a restart.
-    models: what answers the concepts that subscriptions call, as in beach(photo).
-    event_key: the column that tells events apart; a null or repeated key stops the job.
-    policy: how models are ordered; only what a match costs depends on it, never what it finds.
+    models: models that answer the concepts that subscriptions call, as in beach(photo).
+    event_key: the column that identifies an event; a null or repeated key stops the job.
+    policy: how models are ordered; it affects only what a match costs, never what it finds.
     on_invalid: "raise" InvalidSubscriptions, or "skip" the subscriptions that cannot be used;
-        `report.invalid` lists them then. `caddis.check` finds them beforehand. A store has
-        refused them already.
-    on_error: an event on which a model raises is "unknown" to it and listed in the report; or
-        "raise", which stops the job and names the model and the event.
-    statistics: a file with what models were seen to cost and answer; it is read if it exists, and
-        kept up to date. All workers must see it.
+        `report.invalid` then lists them. `caddis.check` finds them beforehand. A store has
+        already refused them.
+    on_error: with "unknown", a model that raises on an event leaves its concepts unknown, and the
+        report lists the event; with "raise", the job stops and names the model and the event.
+    statistics: a file that records what models have cost and answered; it is read if it exists,
+        and kept up to date. All workers must see it.
     index_dir: where the compiled subscriptions of a table are kept while this process lives; on a
         cluster of several machines, a folder that the driver and all workers see. By default a
         temporary folder. A store has its own.
@@ -114,7 +114,7 @@ def matches_of(events: DataFrame, operator: MatchOperator, id_type: pa.DataType)
 
 
 def follows(events: DataFrame, subscriptions: Subscriptions) -> bool:
-    """Whether a match follows the versions of a store, rather than keep to one."""
+    """Whether a match follows the versions of a store, rather than keeping to one."""
     return events.isStreaming and isinstance(subscriptions, SubscriptionStore)
 
 
@@ -181,7 +181,7 @@ def _model_folder(
 
 
 def _check_answers_all(catalogue: Catalogue, store: SubscriptionStore) -> None:
-    """Refuse a stream that could not answer what may yet be subscribed to."""
+    """Refuse a stream whose models could not answer every concept that the store allows."""
     missing = set(store.vocabulary.pairs) - set(catalogue.vocabulary_for(store.schema).pairs)
     if missing:
         names = ", ".join(sorted({name for name, _ in missing})[:5])

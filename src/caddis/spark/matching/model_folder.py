@@ -1,12 +1,12 @@
 """What the workers of a match share about its models: a folder beside the subscriptions.
 
-    models.pickle       the models, by reference: what is large in them lies in files beside it
-    settings.json       where the statistics are kept: a file of the user's, or
-    statistics.json     what they were seen to cost and answer
+    models.pickle       the models, by reference: their large parts are files beside it
+    settings.json       where the statistics are kept: in a file of the user's, or in
+    statistics.json     what the models have cost and answered so far
 
-and the files of `ReportFolder`. A worker reads the statistics when a task begins, and adds its own
-tallies when the task ends, under a lock: so what one partition learnt serves the next, on whatever
-worker it runs.
+The files of `ReportFolder` are there, too. A worker reads the statistics when a task begins, and
+adds its own tallies when the task ends, under a lock. So what one partition learnt serves the next,
+on whichever worker it runs.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ MODELS, STATISTICS, SETTINGS = "models.pickle", "statistics.json", "settings.jso
 
 
 class ModelFolder:
-    """A folder that the driver makes and workers read and add to."""
+    """A folder that the driver creates, and that workers read and add to."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @classmethod
     def create(cls, path: Path, models: Sequence[Model], statistics: Path | None) -> ModelFolder:
-        """A new folder for some models.
+        """Create a folder for some models.
 
-        statistics: a file in place of the folder's own; it need not exist yet.
+        statistics: a file to use in place of the folder's own; it need not exist yet.
         """
         if statistics is not None and not statistics.parent.is_dir():
             raise ModelError(f"{statistics}: there is no folder {statistics.parent}")
@@ -53,7 +53,7 @@ class ModelFolder:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """The models, loaded once a process."""
+        """The models, loaded once in each process."""
         try:
             return Catalogue(cloudpickle.loads((self.path / MODELS).read_bytes()))
         except FileNotFoundError:
@@ -68,7 +68,7 @@ class ModelFolder:
         return Path(json.loads((self.path / SETTINGS).read_text())["statistics"])
 
     def statistics(self) -> Statistics:
-        """What is known by now."""
+        """The statistics so far."""
         return Statistics.load(self.statistics_path)
 
     def add(

@@ -32,7 +32,7 @@ class Models:
 
     folder: the models' folder.
     policy: the name of the policy that orders them.
-    on_error: what becomes of an event on which a model raises.
+    on_error: what to do with an event on which a model raises.
     """
 
     folder: str
@@ -48,7 +48,7 @@ class Models:
 
 
 class ModelReader:
-    """One task after the other: `begin`, `match` its batches, `finish`."""
+    """Matches one task after the other: `begin`, `match` its batches, `finish`."""
 
     def __init__(self, store: StoreReader, models: Models) -> None:
         self._store = store
@@ -62,7 +62,7 @@ class ModelReader:
         self._problems: list[KeyedProblem] = []
 
     def begin(self, version: str | None) -> None:
-        """Turn to a version, or to the current one, and read what other tasks have learnt."""
+        """Switch to a version, or to the current one, and read what other tasks have learnt."""
         self._store.use(version)
         if self._executor is None or self._version != self._store.version:
             parts = self._store.parts

@@ -1,11 +1,11 @@
-"""What a match did, task by task added up: `Report`, and the folder that workers write it to.
+"""What a match did, added up over its tasks: `Report`, and the folder that workers write it to.
 
     tallies.json        what each model did
     problems.jsonl      the first events that a model could not read or failed on
     counts.json         sealed events: how many arrived, what matching them took, what was refused
     refused.jsonl       the first of the refused events
 
-A worker adds its own when its task ends, under a lock. No file holds a secret.
+A worker adds what its task did when the task ends, under a lock. No file holds a secret.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class ModelUse:
     runs: int
     """Values that it ran on."""
     saved: int
-    """Events whose candidate clauses name it, and that it did not run on."""
+    """Events that it did not run on, though their candidate clauses name it."""
     hits: int
     """Answers that came from the cache, or from an equal value of the batch."""
     unreadable: int
     failed: int
     milliseconds: float
-    """What all its runs took."""
+    """The time that all its runs took."""
 
     @classmethod
     def of(cls, name: str, tally: Tally) -> ModelUse:
-        """Show what was counted."""
+        """What one tally has counted for a model, under the model's name."""
         return cls(
             name,
             tally.runs,
@@ -88,7 +88,7 @@ class RefusedEvent:
 
 
 class ReportFolder:
-    """A folder that the driver makes and workers add to."""
+    """A folder that the driver creates, and that workers add to."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -104,7 +104,7 @@ class ReportFolder:
             append_lines(self.path / PROBLEMS, map(asdict, problems), KEPT)
 
     def add_counts(self, counts: Mapping[str, int], refused: Sequence[RefusedEvent]) -> None:
-        """Add what became of one task's sealed events."""
+        """Add what happened to one task's sealed events."""
         with locked(self.path / COUNTS):
             plain = _read_json(self.path / COUNTS)
             for name, count in counts.items():
@@ -123,7 +123,7 @@ class ReportFolder:
             return [KeyedProblem(**json.loads(line)) for line in lines_of(self.path / PROBLEMS)]
 
     def counts(self) -> dict[str, int]:
-        """How many there were of what is counted, and of each kind of error."""
+        """How many events, tests and so on there were, and how many errors of each kind."""
         return _read_json(self.path / COUNTS)
 
     def refused(self) -> list[RefusedEvent]:
@@ -184,7 +184,7 @@ class Report:
 
     @property
     def other_streams(self) -> int:
-        """Events that `open_events` left alone since they say they are of another stream."""
+        """Events that `open_events` left alone because they claim to be of another stream."""
         return self._counts.get(OTHER_STREAMS, 0)
 
     @property
@@ -211,7 +211,7 @@ class Report:
     def refused(self) -> pa.Table:
         """Refused sealed events: their id, publisher, kind of error and what was wrong.
 
-        Ids are texts here. The first 10,000 are kept; `refusals` counts all.
+        Ids are strings here. The first 10,000 are kept; `refusals` counts all.
         """
         found = [] if self._folder is None else self._folder.refused()
         columns = {

@@ -1,7 +1,7 @@
 """What runs in Spark's Python workers: batches in, matches out.
 
-The operator that is shipped holds names alone: where the store is, and what opens a reader on it
-(plain, with models, or sealed; this module knows none of them but the plain one). A worker process
+The operator that is shipped holds only names: where the store is, and what opens a reader on it
+(plain, with models, or sealed; this module knows only the plain one). A worker process
 keeps the stores that it has read lately, whose segments are mapped from files: nothing large is
 pickled, and nothing is loaded twice.
 """
@@ -26,11 +26,11 @@ logger = logging.getLogger(__name__)
 
 ROWS_AT_A_TIME = 32_768
 BYTES_AT_A_TIME = 64 << 20
-"""Batches are joined up to one of these sizes: an index is gone through once for each."""
+"""Batches are joined up to one of these sizes, since each one takes a pass over the index."""
 
 KEPT_STORES = 16
-"""A worker outlives many matches. Each of them on a table has a store of its own, whose maps would
-otherwise stay for as long as the worker does.
+"""A worker outlives many matches. Each match on a table has a store of its own, whose mapped files
+would otherwise stay for as long as the worker does.
 """
 
 Found = Iterable[tuple[Int32s, pa.Array]]
@@ -41,10 +41,10 @@ class TaskReader(Protocol):
     """Matches one task after the other: `begin`, `match` its batches, `finish`."""
 
     def begin(self, version: str | None) -> None:
-        """Turn to a version of the store, or to the current one."""
+        """Switch to a version of the store, or to the current one."""
 
     def match(self, batch: pa.RecordBatch, keys: pa.Array) -> Found:
-        """Match a batch, whose keys are also given by themselves."""
+        """Match a batch; `keys` is its key column."""
 
     def finish(self) -> None:
         """Report what the task did; not called if it failed."""
@@ -94,7 +94,7 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Keeps the things that were asked for last, and forgets the others.
+    """Keeps the values that were asked for most recently, and forgets the others.
 
     most: how many it keeps.
 
@@ -113,7 +113,7 @@ class Recent(Generic[K, V]):
         return iter(self._kept)
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """The thing of a key, made if it is not there."""
+        """The value of a key, made if it is not there."""
         if key not in self._kept:
             self._kept[key] = make()
         self._kept.move_to_end(key)
@@ -122,7 +122,7 @@ class Recent(Generic[K, V]):
         return self._kept[key]
 
     def drop(self, unwanted: Callable[[K], bool]) -> None:
-        """Forget the things of unwanted keys."""
+        """Forget the values of unwanted keys."""
         for key in [key for key in self._kept if unwanted(key)]:
             del self._kept[key]
 
@@ -138,10 +138,10 @@ def store_reader(path: str) -> StoreReader:
 
 @dataclass(frozen=True, slots=True)
 class MatchOperator:
-    """Called by `mapInArrow` once a task.
+    """The function that `mapInArrow` calls once for each task.
 
-    columns: the names of the columns that arrive; Spark's own names for them are plain.
-    version: the version to match with; None to turn to the current one at each task, which is
+    columns: the original names of the columns that arrive, which Spark passes under plain names.
+    version: the version to match with; None to switch to the current one at each task, which is
         how a streaming match follows new versions without a restart.
     opening: opens the reader that matches the task's batches.
     """

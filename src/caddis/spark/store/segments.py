@@ -1,8 +1,9 @@
 """The segments of a store, compiled matchers of plain or of sealed subscriptions, and their reader.
 
-A store has one kind of segments, and a saved matcher says itself which kind it is. A reader keeps
-what it has loaded, so that turning to a new version loads only the segments that are new. The code
-for sealed segments is imported when there are any: who seals nothing loads no cryptography.
+A store has segments of one kind, and a saved matcher records which kind it is. A reader keeps what
+it has loaded, so switching to a new version loads only the segments that are new. The code for
+sealed segments is imported only if there are any, so a program that seals nothing loads no
+cryptography.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SEALED = "sealed"
-"""Formats of sealed matchers begin so, and so do sealed subscriptions that are texts."""
+"""The formats of sealed matchers begin with this, and so do sealed subscriptions that are texts."""
 
 
 class Segments(Protocol):
@@ -61,7 +62,7 @@ class Segments(Protocol):
 class PlainSegments:
     """Segments of WHERE texts about columns of the events.
 
-    concepts: those that subscriptions may call.
+    concepts: the concepts that subscriptions may call.
     """
 
     schema: pa.Schema
@@ -91,14 +92,14 @@ class PlainSegments:
 class SealedSegments:
     """Segments of sealed clauses, in bytes.
 
-    publishers: says how large they must be; without it they must be as large as most of those
-        that are compiled together.
+    publishers: the directory that says how large clauses must be; without it they must be as large
+        as most of those that are compiled together.
     """
 
     publishers: Directory | None = None
 
     where_type = pa.large_binary()
-    """Large, since the clauses of a large store have more bytes than 32 bits count."""
+    """The large type, since the clauses of a large store have more bytes than 32 bits can count."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -150,7 +151,7 @@ class StoreReader:
         self._segments: dict[str, LinkMatcher] = {}
 
     def use(self, version_name: str | None) -> None:
-        """Turn to a version, or to the current one; what is loaded already stays."""
+        """Switch to a version, or to the current one; segments that it shares stay loaded."""
         name = version_name or self._folder.current_name
         if self._version is not None and self._version.name == name:
             return
@@ -173,7 +174,7 @@ class StoreReader:
 
     @property
     def parts(self) -> list[tuple[LinkMatcher, Bools | None]]:
-        """The segments in use, each with which of its links are alive, or None if all are."""
+        """The segments in use, each with a mask of its live links, or None if all are alive."""
         assert self._version is not None
         parts: list[tuple[LinkMatcher, Bools | None]] = []
         for segment, matcher in self._segments.items():
@@ -197,7 +198,7 @@ class StoreReader:
 
     @property
     def has_needs(self) -> bool:
-        """Whether a clause of the version in use asks for models, be it alive or not."""
+        """Whether a clause of the version in use, alive or dead, asks for models."""
         return any(matcher.needs is not None for matcher in self._segments.values())
 
     @property
@@ -219,7 +220,7 @@ class StoreReader:
 def alive_pairs(
     matcher: LinkMatcher, alive: Bools | None, matches: Matches
 ) -> tuple[Int32s, pa.Array]:
-    """Rows and the ids of the subscriptions that they match, as far as these are alive."""
+    """Rows and the ids of the live subscriptions that they match."""
     rows, links = matches.rows, matches.links
     if alive is not None:
         rows, links = rows[alive[links]], links[alive[links]]

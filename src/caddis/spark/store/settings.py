@@ -25,7 +25,7 @@ SCHEMA = "events.schema"
 class Settings:
     """How the subscriptions of a store are read.
 
-    timezone: where dates and times without a time zone are read.
+    timezone: the one in which dates and times without a time zone are read.
     vocabulary: the concepts that subscriptions may call.
     sealed: whether subscriptions and events are sealed.
     """
@@ -36,7 +36,7 @@ class Settings:
 
     @classmethod
     def read(cls, root: Path) -> Settings:
-        """The settings of an existing store; IndexFolderError if there is none."""
+        """The settings of an existing store; raises IndexFolderError if there is none."""
         try:
             plain = json.loads((root / SETTINGS).read_text())
             version = plain["format"]
@@ -64,7 +64,7 @@ class Settings:
 
 
 def read_schema(root: Path) -> pa.Schema:
-    """The schema of a store's events; IndexFolderError if it is missing or damaged."""
+    """The schema of a store's events; raises IndexFolderError if it is missing or damaged."""
     try:
         return pa.ipc.read_schema(pa.py_buffer((root / SCHEMA).read_bytes()))
     except OSError:

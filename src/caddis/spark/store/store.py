@@ -1,9 +1,9 @@
 """Subscriptions that come and go: `SubscriptionStore`.
 
 A store is a log of immutable segments, each a compiled Matcher. Adding a subscription to a million
-compiles one; small segments are merged into larger ones, so that their number stays logarithmic
-and the cost of a change is amortised. A subscription that is replaced or removed is only marked
-dead in its old segment.
+compiles only that one; small segments are merged into larger ones, so their number stays
+logarithmic and the cost of a change is amortised. A subscription that is replaced or removed is
+only marked dead in its old segment.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SubscriptionTable: TypeAlias = DataFrame | pa.Table
 
 TEXTS = "subscriptions.arrow"
 UNWRITTEN = "unwritten"
-"""Stands for the name of a segment that is not written yet."""
+"""A placeholder for the name of a segment that is not written yet."""
 MERGE_RATIO = 4
 """A segment is merged into the one before it unless that one is this many times as large."""
 
@@ -88,9 +88,9 @@ class SubscriptionStore:
         """Create an empty store for events like these; an existing store is not overwritten.
 
         events: the events' columns: a DataFrame, batch or streaming, or an Arrow schema.
-        timezone: where dates and times without a time zone are read; a DataFrame brings the time
-            zone of its session.
-        models: those whose concepts subscriptions may call; their names are kept, not the models.
+        timezone: the one in which dates and times without a time zone are read; for a DataFrame,
+            that of its session is used instead.
+        models: models whose concepts subscriptions may call; the concepts are kept, not the models.
         sealed: whether subscriptions and events are sealed; sealed events all have the same
             columns, which need not be given.
         """
@@ -158,15 +158,15 @@ class SubscriptionStore:
         on_invalid: OnInvalid = "raise",
         publishers: Directory | None = None,
     ) -> pa.Table:
-        """Add subscriptions, or replace those of the same id, in one new version.
+        """Add subscriptions, or replace those with the same id, in one new version.
 
         Returns the invalid ones as a table, as `caddis.check` does. They change nothing: a
-        subscription of the same id stays as it was.
+        subscription with the same id stays as it was.
 
-        sample: some events, by which the rarest token of each clause is chosen.
+        sample: some events, which show which token of each clause is the rarest.
         on_invalid: "raise" InvalidSubscriptions, or "skip" them and add the others.
-        publishers: for sealed ones, the registry of publishers' keys; those of other sizes than
-            it says are invalid.
+        publishers: for sealed subscriptions, the directory of publishers; those of other sizes
+            than it says are invalid.
         """
         if publishers is not None and not self.sealed:
             raise SubscriptionTableError("only sealed subscriptions are checked with publishers")
@@ -219,9 +219,9 @@ class SubscriptionStore:
         return self.reader().concepts
 
     def _publish(self, draft: Version, texts: _Texts, new: LinkMatcher | None = None) -> None:
-        """Merge what has become small against its successors, then write and publish.
+        """Merge segments that are small compared with those after them, then write and publish.
 
-        What was accepted stays so: sealed subscriptions whose sizes differ are not merged.
+        Merging invalidates nothing: sealed subscriptions whose sizes differ are not merged.
 
         new: the matcher of the unwritten segment, if the draft has one.
         """
@@ -244,7 +244,7 @@ class SubscriptionStore:
         logger.info("%s: version %s published", self.path, version.name)
 
     def _first_to_merge(self, draft: Version, texts: _Texts) -> int:
-        """The first of the last segments that are small against those after them."""
+        """The first of the last segments that are small compared with those after them."""
         sizes = [_live_size(draft, segment, texts) for segment in draft.segments]
         total, first = sizes[-1], len(sizes) - 1
         while first and sizes[first - 1] <= MERGE_RATIO * total:
@@ -315,7 +315,7 @@ def subscription_table(subscriptions: SubscriptionTable) -> pa.Table:
 
 
 def open_store(path: Path) -> SubscriptionStore | None:
-    """The store, if the folder is one."""
+    """Open the store in a folder; None if the folder is not a store."""
     return SubscriptionStore.open(path) if is_store(path) else None
 
 
@@ -348,7 +348,7 @@ def _in_type(ids: Iterable[object], type_: pa.DataType) -> pa.Array:
 
 
 def _without(version: Version, ids: pa.Array, texts: _Texts) -> dict[str, Int32s]:
-    """The dead links of each segment, if these ids die."""
+    """The dead links of each segment, once these ids are removed."""
     removed = {}
     for segment in version.segments:
         dead = version.removed.get(segment, np.zeros(0, np.int32))
@@ -363,7 +363,7 @@ def _live_size(version: Version, segment: str, texts: _Texts) -> int:
 
 
 def _places(ids: pa.Array | pa.ChunkedArray, wanted: pa.Array | list[object]) -> Int32s:
-    """Where the wanted ids stand among ids."""
+    """The positions of the wanted ids among `ids`."""
     if not isinstance(wanted, pa.Array):
         wanted = pa.array(wanted, ids.type)
     is_wanted = pc.is_in(ids, wanted.cast(ids.type)).to_numpy(zero_copy_only=False)
