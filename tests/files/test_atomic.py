@@ -48,8 +48,9 @@ def test_an_existing_file_is_not_created_again(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["key"]
 
 
-def test_a_mode_holds_whatever_the_umask_is(tmp_path):
-    before = os.umask(0)
+@pytest.mark.parametrize("umask", [0o000, 0o277])
+def test_a_mode_holds_whatever_the_umask_is(tmp_path, umask):
+    before = os.umask(umask)
     try:
         replace_file(tmp_path / "key", "secret", mode=OWNER_ONLY)
     finally:

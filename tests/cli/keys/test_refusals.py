@@ -12,7 +12,7 @@ MISTAKES = [
     (["identity", "a/b"], "is no name of a party"),
     (["register", "nobody.json"], "nobody.json: there is no such file"),
     (["register", "ann.identity.json"], "this is no public identity, but 'identity'"),
-    (["stream", "homes", "--schema", SCHEMA], "'homes' is there already"),
+    (["stream", "homes", "--schema", SCHEMA], "'homes' exists already"),
     (["stream", "boats"], "which columns do the events have?"),
     (["stream", "boats", "--schema", SCHEMA, "--events", "x"], "use only one of them"),
     (["stream", "boats", "--schema", "city"], "the schema cannot be read"),
@@ -27,7 +27,7 @@ MISTAKES = [
     (["issue", "zoe"], "'zoe' is not registered"),
     (["issue", "--dir", "offers.txt"], "offers.txt: File exists"),
     (["show", "offers.jsonl"], "offers.jsonl was not written by caddis keys"),
-    (["show", "offers.txt"], "offers.txt is damaged, or no file with keys"),
+    (["show", "offers.txt"], "offers.txt is damaged, or not a key file"),
     (["show", "--authority", "nowhere.json"], "nowhere.json: there is no such file"),
 ]
 

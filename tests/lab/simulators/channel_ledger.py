@@ -17,7 +17,7 @@ LIVE = 1 << 60
 
 
 @dataclass
-class Wish:
+class Interest:
     """A receiver wants a topic for a time."""
 
     receiver: str
@@ -32,8 +32,8 @@ class Ledger:
     def __init__(self) -> None:
         self._ordinals = count(1)
         self._lock = Lock()
-        self._wishes: dict[tuple[str, str], Wish] = {}
-        self.wishes: list[Wish] = []
+        self._interests: dict[tuple[str, str], Interest] = {}
+        self.interests: list[Interest] = []
         self.published: dict[tuple[str, str], list[list[int]]] = {}
         """By publisher and topic: when the call began and when it was over."""
         self.strays: list[tuple[str, object]] = []
@@ -53,24 +53,24 @@ class Ledger:
 
     def subscribing(self, receiver: str, topics: list[str]) -> None:
         for topic in topics:
-            wish = Wish(receiver, topic, self.now())
-            self._wishes[receiver, topic] = wish
-            self.wishes.append(wish)
+            interest = Interest(receiver, topic, self.now())
+            self._interests[receiver, topic] = interest
+            self.interests.append(interest)
 
     def unsubscribed(self, receiver: str, topics: list[str]) -> None:
         for topic in topics:
-            self._wishes.pop((receiver, topic)).ended = self.now()
+            self._interests.pop((receiver, topic)).ended = self.now()
 
     def hear(self, receiver: str, message: object) -> None:
         """What a receiver handed to its subscriber."""
         if isinstance(message, Acknowledged):
             for topic in message.topics:
-                wish = self._wishes[receiver, topic]
-                assert message.publisher not in wish.acknowledged
-                wish.acknowledged[message.publisher] = self.now()
+                interest = self._interests[receiver, topic]
+                assert message.publisher not in interest.acknowledged
+                interest.acknowledged[message.publisher] = self.now()
             return
         assert isinstance(message, Event | Lost)
-        wanted = self._wishes.get((receiver, message.topic))
+        wanted = self._interests.get((receiver, message.topic))
         if wanted is None:
             self.strays.append((receiver, message))
         else:
@@ -80,60 +80,66 @@ class Ledger:
 
     def numbers(self, receiver: str, publisher: str, topic: str) -> list[int]:
         """What a receiver was handed for a topic that it wants, in that order."""
-        handed = self._wishes[receiver, topic].handed.get(publisher, [])
+        handed = self._interests[receiver, topic].handed.get(publisher, [])
         return [one.number for _, one in handed if isinstance(one, Event)]
 
     def losses(self) -> list[Lost]:
-        handed = [one for wish in self.wishes for all_ in wish.handed.values() for _, one in all_]
+        handed = [
+            one
+            for interest in self.interests
+            for all_ in interest.handed.values()
+            for _, one in all_
+        ]
         return [one for one in handed if isinstance(one, Lost)]
 
     def settled(self) -> bool:
-        """Whether live wishes are acknowledged by all who published, and have their last event."""
+        """Whether all publishers acknowledged every live interest, and it has their last event."""
         return all(
-            publisher in wish.acknowledged and self._last_of(wish, publisher) in (0, len(calls))
+            publisher in interest.acknowledged
+            and self._last_of(interest, publisher) in (0, len(calls))
             for (publisher, topic), calls in list(self.published.items())
-            for wish in self._wishes.values()
-            if wish.topic == topic
+            for interest in self._interests.values()
+            if interest.topic == topic
         )
 
-    def _last_of(self, wish: Wish, publisher: str) -> int:
+    def _last_of(self, interest: Interest, publisher: str) -> int:
         """The last number that was handed over; 0 if none was and none has to be."""
-        if handed := wish.handed.get(publisher):
+        if handed := interest.handed.get(publisher):
             last = handed[-1][1]
             return last.number if isinstance(last, Event) else last.last
-        calls = self.published[publisher, wish.topic]
-        return -1 if calls[-1][0] > wish.acknowledged[publisher] else 0
+        calls = self.published[publisher, interest.topic]
+        return -1 if calls[-1][0] > interest.acknowledged[publisher] else 0
 
     def check(self) -> None:
         """Each event of a wanted topic once and in order, and no other."""
         assert not self.strays
-        for wish in self.wishes:
+        for interest in self.interests:
             for publisher in {one for one, _ in self.published}:
-                self._check(wish, publisher)
+                self._check(interest, publisher)
 
-    def _check(self, wish: Wish, publisher: str) -> None:
-        calls = self.published.get((publisher, wish.topic), [])
-        acknowledged = wish.acknowledged.get(publisher, LIVE)
+    def _check(self, interest: Interest, publisher: str) -> None:
+        calls = self.published.get((publisher, interest.topic), [])
+        acknowledged = interest.acknowledged.get(publisher, LIVE)
         numbers: list[int] = []
-        for moment, one in wish.handed.get(publisher, []):
+        for moment, one in interest.handed.get(publisher, []):
             assert moment > acknowledged
             if isinstance(one, Lost):
                 numbers += range(one.first, one.last + 1)
                 continue
             numbers.append(one.number)
-            assert one.body == f"{publisher}/{wish.topic}/{one.number}"
+            assert one.body == f"{publisher}/{interest.topic}/{one.number}"
             assert moment > calls[one.number - 1][0]
-        what = (wish, publisher, len(calls))
+        what = (interest, publisher, len(calls))
         if numbers:
             assert numbers == list(range(numbers[0], numbers[-1] + 1)), what
-            assert calls[numbers[0] - 1][1] > wish.begun, what
+            assert calls[numbers[0] - 1][1] > interest.begun, what
         wanted = [place + 1 for place, call in enumerate(calls) if call[0] > acknowledged]
-        if wish.ended == LIVE and wanted:
+        if interest.ended == LIVE and wanted:
             assert numbers, what
             assert numbers[0] <= wanted[0], what
             assert numbers[-1] == len(calls), what
-        elif wish.ended == LIVE and numbers:
+        elif interest.ended == LIVE and numbers:
             assert numbers[-1] == len(calls), what
         elif numbers and wanted:
             assert numbers[0] <= wanted[0], what
-            assert calls[numbers[-1] - 1][0] < wish.ended, what
+            assert calls[numbers[-1] - 1][0] < interest.ended, what

@@ -128,7 +128,7 @@ def ledger() -> Ledger:
     made.publishing("ann", "tea")
     made.was_published("ann", "tea")
     made.subscribing("bob", ["tea"])
-    made._wishes["bob", "tea"].acknowledged["ann"] = made.now()
+    made._interests["bob", "tea"].acknowledged["ann"] = made.now()
     for _ in range(3):
         made.publishing("ann", "tea")
         made.was_published("ann", "tea")

@@ -119,7 +119,7 @@ RUN = {"publisher": "pat", "stream": "homes", "epoch": 1, "run": 5, "seen": [1, 
     ("runs", "message"),
     [
         ({}, "'runs' should be a list"),
-        ([1], "is no JSON object"),
+        ([1], "is not a JSON object"),
         ([{**RUN, "epoch": "1"}], "'epoch' should be a whole number"),
         ([{**RUN, "seen": [3, 2]}], "ascend"),
         ([{**RUN, "seen": [1, 2, 3, 4]}], "do not touch"),

@@ -194,7 +194,7 @@ def test_at_once_ends_what_came_before_for_good():
         (lambda a: a.revoke("zoe"), "'zoe' is not registered"),
         (lambda a: a.rotate("boats"), "there is no stream 'boats'"),
         (lambda a: a.issue("zoe"), "'zoe' is not registered"),
-        (lambda a: a.add_stream(design(), Chance()), "'homes' is there already"),
+        (lambda a: a.add_stream(design(), Chance()), "'homes' exists already"),
         (
             lambda a: a.add_stream(design("b"), Chance(), overlap=-1),
             "is 0 or more, not -1",

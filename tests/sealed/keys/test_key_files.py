@@ -177,7 +177,7 @@ def test_a_linked_authority_is_changed_where_it_lies(tmp_path):
         (b"", "is damaged"),
         (b"\xff\xfe", "is damaged"),
         (b"[" * 100_000, "is damaged"),
-        (b"null", "is no JSON object"),
+        (b"null", "is not a JSON object"),
         (b"{}", "this is no identity"),
         (b'{"caddis": "bundle"}', "this is no identity, but 'bundle'"),
         (b'{"caddis": "identity", "format": 2}', "a format that this version"),
@@ -197,7 +197,7 @@ def test_a_damaged_file_is_refused_by_its_name(tmp_path, content, message):
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     with pytest.raises(KeyFileError, match="there is no such file"):
         Identity.read(tmp_path / "ann")
-    with pytest.raises(KeyFileError, match="is no file"):
+    with pytest.raises(KeyFileError, match="is not a regular file"):
         Identity.read(tmp_path)
     with pytest.raises(KeyFileError, match="there is no such file"):
         change_authority(tmp_path / "authority", lambda one: one)

@@ -77,8 +77,8 @@ def test_concurrent_votes_come_to_rest_after_20_of_100_topics_changed(model: str
         before = MODELS[model](200, 100, rng)
         settled(before, schedule, k, schedule.begin("leader"))
         interests = redrawn(before, MODELS[model](200, 100, rng), 20, rng)
-        wish, cost = outcomes_and_cost(interests, schedule.channels, k)
-        moved = np.flatnonzero(wish != schedule.channels).astype(np.int32)
+        interest, cost = outcomes_and_cost(interests, schedule.channels, k)
+        moved = np.flatnonzero(interest != schedule.channels).astype(np.int32)
         end = settled(interests, schedule, k, schedule.stir(moved))
         assert end.mode == "concurrent"
         assert end.waves < 150

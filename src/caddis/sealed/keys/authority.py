@@ -154,7 +154,7 @@ class Authority:
         """
         name = checked_name(design.stream, "a stream")
         if name in self.streams:
-            raise AccessError(f"the stream {name!r} is there already; its design cannot be changed")
+            raise AccessError(f"the stream {name!r} exists already; its design cannot be changed")
         if overlap < 0:
             raise AccessError(f"the overlap of epochs is 0 or more, not {overlap}")
         stream = Stream(design, randomness(SECRET_BYTES), overlap=overlap)
@@ -375,7 +375,7 @@ def authority_from_json(plain: object) -> Authority:
         stream not in authority.streams or name not in authority.parties
         for stream, _, name in grants
     ):
-        raise KeyFileError("a grant names a party or a stream that is not there")
+        raise KeyFileError("a grant names a party or a stream that does not exist")
     return authority
 
 

@@ -62,7 +62,7 @@ class Fields:
 
     def __init__(self, plain: object, what: str) -> None:
         if not isinstance(plain, dict):
-            raise KeyFileError(f"{what} is no JSON object")
+            raise KeyFileError(f"{what} is not a JSON object")
         self.plain: Json = plain
         self._what = what
 
@@ -343,14 +343,14 @@ def _content(path: Path, secret: bool) -> bytes:
 
 def _check_status(path: Path, status: os.stat_result, secret: bool) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise KeyFileError(f"{path} is no file")
+        raise KeyFileError(f"{path} is not a regular file")
     if secret and status.st_mode & OTHERS:
         raise KeyFileError(
             f"{path}: others than its owner can read or change it; if nobody did, close it "
             f"with: chmod 600 {path}"
         )
     if status.st_size > MOST_BYTES:
-        raise KeyFileError(f"{path} is too large for a file with keys")
+        raise KeyFileError(f"{path} is too large for a key file")
 
 
 def _parsed(path: Path, content: bytes) -> object:
@@ -358,7 +358,7 @@ def _parsed(path: Path, content: bytes) -> object:
     with suppress(ValueError, RecursionError):
         plain: object = json.loads(content)
         return plain
-    raise KeyFileError(f"{path} is damaged, or no file with keys: it is no JSON")
+    raise KeyFileError(f"{path} is damaged, or not a key file: it is not JSON")
 
 
 def _write(path: Path, plain: Mapping[str, object], mode: int | None, replace: bool) -> None:

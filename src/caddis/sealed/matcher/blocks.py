@@ -219,7 +219,7 @@ def leading_blocks(
     """
     blocks, problems = sound_blocks(_sealed_bytes(clauses))
     for problem in problems.values():
-        raise SealedError(f"a broker's clause is no sealed one: {problem}")
+        raise SealedError(f"a broker's clause is not sealed: {problem}")
     owners = np.repeat(clauses.owner, np.diff(clauses.starts))
     order = np.argsort(clauses.members, kind="stable")
     counts = np.bincount(clauses.members, minlength=len(clauses.predicates))
