@@ -27,6 +27,8 @@ from caddis.topics.voting.local import Costs
 from tests.runs import seeds
 from tests.topics.changing_trees import drifted, on_a_random_tree
 
+plainly_tell = must_tell.py_func  # type: ignore[attr-defined]
+
 
 class PairPoll:
     """Votes on choices, by a majority vote on each two of them."""
@@ -193,7 +195,7 @@ def test_a_neighbour_with_other_votes_is_refused():
 def test_a_neighbour_hears_what_may_turn_its_sign(total, sent, received):
     shared = sent + received
     plain = (shared >= 0 and total < shared) or (shared < 0 and total > shared)
-    assert must_tell(total, sent, received) == must_tell.py_func(total, sent, received) == plain
+    assert must_tell(total, sent, received) == plainly_tell(total, sent, received) == plain
 
 
 @given(st.integers(0, 10_000), st.integers(0, 3), st.integers(1, 4))
@@ -217,9 +219,7 @@ def speak_plainly(rows, own, received, sent, told, signs):
         total = own[vote] + received[:, vote].sum()
         signs[vote] = total >= 0
         for link in range(len(received)):
-            if not told[link, vote] or must_tell.py_func(
-                total, sent[link, vote], received[link, vote]
-            ):
+            if not told[link, vote] or plainly_tell(total, sent[link, vote], received[link, vote]):
                 sent[link, vote] = total - received[link, vote]
                 told[link, vote] = due[link, place] = True
     return due

@@ -26,13 +26,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Floats, Int32s, Int64s
+from caddis.compiling import kernel
 from caddis.topics import CLOCK, Link, Links, Node, Packet, Sent
 
 
-@njit(cache=True)
+@kernel
 def grow_binary(draws: Floats) -> Int32s:
     """A tree whose every node is the child of a random one that has fewer than two children.
 
@@ -59,7 +59,7 @@ def grow_binary(draws: Floats) -> Int32s:
     return parents
 
 
-@njit(cache=True)
+@kernel
 def farthest(parents: Int32s) -> Int32s:
     """The distance from each node to the node that is farthest from it.
 

@@ -20,13 +20,13 @@ rule of the real nodes; `judge_pairs` is Wolff and Schuster's majority vote on e
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Bools, Int32s, Int64s
+from caddis.compiling import kernel
 from caddis.topics.voting import least, must_send, must_tell, take_rest
 
 
-@njit(cache=True)
+@kernel
 def links_of(parents: Int32s) -> tuple[Int32s, Int32s, Int32s]:
     """Offsets, back and owner of a tree; a node without a parent has a negative one."""
     nodes = len(parents)
@@ -50,7 +50,7 @@ def links_of(parents: Int32s) -> tuple[Int32s, Int32s, Int32s]:
     return offsets, back, owner
 
 
-@njit(cache=True)
+@kernel
 def carry(
     queue: Int32s,
     back: Int32s,
@@ -77,7 +77,7 @@ def carry(
     return count
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def _farthest(heard: Int32s, begin: int, end: int) -> tuple[int, int, int]:
     """The farthest that a node heard of, the link it came through, and the farthest by others.
 
@@ -92,7 +92,7 @@ def _farthest(heard: Int32s, begin: int, end: int) -> tuple[int, int, int]:
     return first, second, through
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def _sum_up(own: Int64s, received: Int64s, begin: int, end: int, total: Int64s) -> None:
     """Sum up what a node knows: its own entries, and the last message of each of its links."""
     for entry in range(len(own)):
@@ -102,7 +102,7 @@ def _sum_up(own: Int64s, received: Int64s, begin: int, end: int, total: Int64s) 
             total[entry] += received[link, entry]
 
 
-@njit(cache=True)
+@kernel
 def judge(
     nodes: Int32s,
     offsets: Int32s,
@@ -142,7 +142,7 @@ def judge(
     return count
 
 
-@njit(cache=True)
+@kernel
 def judge_pairs(
     nodes: Int32s,
     offsets: Int32s,
@@ -189,7 +189,7 @@ def judge_pairs(
     return count
 
 
-@njit(cache=True)
+@kernel
 def winner(pairs: Int64s) -> int:
     """The choice that wins against every other; of equals the first, of a cycle the last winner.
 
@@ -207,7 +207,7 @@ def winner(pairs: Int64s) -> int:
     return best
 
 
-@njit(cache=True)
+@kernel
 def paths_up(parents: Int32s, order: Int32s, changed: Int64s) -> int:
     """How many nodes must send their parent a new sum, if each waits for all nodes below it.
 

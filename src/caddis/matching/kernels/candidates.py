@@ -9,9 +9,9 @@ Each kernel has a twin in plain Python in the tests.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Int32s, Int64s
+from caddis.compiling import kernel
 from caddis.matching.kernels.deciding import (
     decide,
     distinct_starts,
@@ -37,14 +37,14 @@ from caddis.matching.tables import (
 )
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def within(code: int, low: int, span: int) -> bool:
     """low <= code <= low + span, in one comparison."""
     # A code below `low` wraps around to a number that is larger than any span.
     return bool(np.uint32(code - low) <= np.uint32(span))
 
 
-@njit(cache=True)
+@kernel
 def enlarged(out: Int32s, used: int, more: int) -> Int32s:
     """Copy the buffer to a larger one, with room for more rows."""
     # Doubling keeps the cost of all copies together linear in what is found.
@@ -55,7 +55,7 @@ def enlarged(out: Int32s, used: int, more: int) -> Int32s:
     return larger
 
 
-@njit(cache=True)
+@kernel
 def filter_rows(
     kind: int,
     low: int,
@@ -90,7 +90,7 @@ def filter_rows(
     return found
 
 
-@njit(cache=True)
+@kernel
 def keep_passing(out: Int32s, begin: int, end: int, values: Int32s, low: int, span: int) -> int:
     """Keep the pairs in out[begin:end] whose row passes a test, and give where they end."""
     kept = begin
@@ -102,7 +102,7 @@ def keep_passing(out: Int32s, begin: int, end: int, values: Int32s, low: int, sp
     return kept
 
 
-@njit(cache=True)
+@kernel
 def try_entries(
     first: int,
     last: int,
@@ -134,7 +134,7 @@ def try_entries(
     return out, used
 
 
-@njit(cache=True)
+@kernel
 def passes(entries: Int32s, entry: int, codes: Int32s, row: int) -> bool:
     """Whether a row passes both tests of an entry."""
     for test in (FIRST_TEST, SECOND_TEST):
@@ -144,7 +144,7 @@ def passes(entries: Int32s, entry: int, codes: Int32s, row: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def join_points(
     first: int,
     last: int,
@@ -180,7 +180,7 @@ def join_points(
     return out, used
 
 
-@njit(cache=True)
+@kernel
 def visit_node(
     first_run: int,
     last_run: int,
@@ -214,7 +214,7 @@ def visit_node(
     return out, used
 
 
-@njit(cache=True)
+@kernel
 def has_nodes(node_base: Int64s, column: int) -> bool:
     """Whether any clause is posted under a token of the column."""
     for level in range(node_base.shape[1]):
@@ -223,7 +223,7 @@ def has_nodes(node_base: Int64s, column: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def visit_column(
     index: IndexArrays,
     batch: BatchArrays,
@@ -270,7 +270,7 @@ def visit_column(
     return out, used
 
 
-@njit(cache=True)
+@kernel
 def match_batch(
     index: IndexArrays, batch: BatchArrays, most_codes: int, first_pattern: int, everything: int
 ) -> tuple[Int32s, int]:

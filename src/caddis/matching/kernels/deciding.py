@@ -8,9 +8,9 @@ then one stretch of the result. `decide` tests the predicates that an entry has 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Bools, Int32s, Int64s
+from caddis.compiling import kernel
 from caddis.matching.kernels.layout import BatchArrays, IndexArrays
 from caddis.matching.tables import (
     COLUMN,
@@ -28,7 +28,7 @@ from caddis.matching.tables import (
 )
 
 
-@njit(cache=True)
+@kernel
 def sort_by_code(codes: Int32s, rows: Int32s, limit: int) -> tuple[Int32s, Int32s]:
     """Sort codes below `limit`, and their rows with them: a stable radix sort, 11 bits a pass.
 
@@ -57,7 +57,7 @@ def sort_by_code(codes: Int32s, rows: Int32s, limit: int) -> tuple[Int32s, Int32
             return codes, rows
 
 
-@njit(cache=True)
+@kernel
 def first_numbers(count: int) -> Int32s:
     """The numbers 0, 1, 2, ..."""
     numbers = np.empty(count, np.int32)
@@ -66,7 +66,7 @@ def first_numbers(count: int) -> Int32s:
     return numbers
 
 
-@njit(cache=True)
+@kernel
 def rows_of_column(batch: BatchArrays, column: int) -> tuple[Int32s, Int32s]:
     """The codes of a column, or of an array's elements, and the rows that carry them."""
     base, count = batch.element_base[column], batch.codes.shape[1]
@@ -81,7 +81,7 @@ def rows_of_column(batch: BatchArrays, column: int) -> tuple[Int32s, Int32s]:
     return codes, rows
 
 
-@njit(cache=True)
+@kernel
 def without_repeats(codes: Int32s, rows: Int32s) -> int:
     """Drop what equals its predecessor (an element twice in one array); gives how many stay."""
     kept = 0
@@ -93,7 +93,7 @@ def without_repeats(codes: Int32s, rows: Int32s) -> int:
     return kept
 
 
-@njit(cache=True)
+@kernel
 def distinct_starts(codes: Int32s, count: int) -> Int64s:
     """Where each distinct code begins in sorted codes, and the end."""
     starts = np.empty(count + 1, np.int64)
@@ -106,7 +106,7 @@ def distinct_starts(codes: Int32s, count: int) -> Int64s:
     return starts[: found + 1]
 
 
-@njit(cache=True)
+@kernel
 def first_at_least(sorted_codes: Int32s, code: int) -> int:
     """Where the first code that is not below `code` stands."""
     low, high = 0, len(sorted_codes)
@@ -122,7 +122,7 @@ def first_at_least(sorted_codes: Int32s, code: int) -> int:
 REFUSED, ACCEPTED, UNDECIDED = range(3)
 
 
-@njit(cache=True)
+@kernel
 def has_element(low: int, high: int, elements: Int32s, begin: int, end: int) -> int:
     """Whether an array contains a code of low..high: 1 yes, 0 no, -1 unknown for a null in it."""
     answer = 0
@@ -135,7 +135,7 @@ def has_element(low: int, high: int, elements: Int32s, begin: int, end: int) -> 
     return answer
 
 
-@njit(cache=True)
+@kernel
 def predicate_holds(
     predicate: Int32s,
     row: int,
@@ -168,7 +168,7 @@ def predicate_holds(
     return ACCEPTED
 
 
-@njit(cache=True)
+@kernel
 def decide(index: IndexArrays, batch: BatchArrays, out: Int32s, used: int) -> int:
     """Turn (row, entry) in place into (row, link, undecided rest or -1), if the rest holds."""
     # Pairs overwrite those before them: what is kept never gets ahead of what is read.
@@ -197,7 +197,7 @@ def decide(index: IndexArrays, batch: BatchArrays, out: Int32s, used: int) -> in
     return kept
 
 
-@njit(cache=True)
+@kernel
 def in_row_order(found: Int32s, rows: int, several: Bools) -> tuple[Int32s, Int32s]:
     """Rows and links sorted by row; a link with `several` clauses once a row."""
     # A counting sort: there are as many keys as rows, and pairs of a row keep their order.
@@ -218,7 +218,7 @@ def in_row_order(found: Int32s, rows: int, several: Bools) -> tuple[Int32s, Int3
     return _each_once(sorted_rows, links, several)
 
 
-@njit(cache=True)
+@kernel
 def _each_once(rows: Int32s, links: Int32s, several: Bools) -> tuple[Int32s, Int32s]:
     # `seen` is stamped with the last row of each link, so that it is never cleared.
     seen = np.empty(len(several), np.int32)

@@ -7,27 +7,27 @@ null.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Anys, Bytes, Floats, Int32s, Int64s
+from caddis.compiling import kernel
 
 NAN_KEY = np.int64((1 << 63) - 1)
 LOW_63_BITS = np.int64((1 << 63) - 1)
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def is_valid(valid: Bytes, at: int) -> bool:
     """Whether Arrow's validity bit is set."""
     return len(valid) == 0 or (valid[at >> 3] >> (at & 7)) & 1 == 1
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def code_of_place(place: int, found: bool) -> int:
     """The code of a key that is, or would be inserted, at a place among the boundaries."""
     return 2 * place + 2 if found else 2 * place + 1
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def code_of_int(key: int, keys: Int64s) -> int:
     """The code of a key, by bisection.
 
@@ -43,14 +43,14 @@ def code_of_int(key: int, keys: Int64s) -> int:
     return code_of_place(low, low < len(keys) and keys[low] == key)
 
 
-@njit(cache=True)
+@kernel
 def code_presence(valid: Bytes, offset: int, out: Int32s) -> None:
     """Code null as 0 and anything else as 1, for columns that only IS NULL tests."""
     for i in range(len(out)):
         out[i] = 1 if is_valid(valid, offset + i) else 0
 
 
-@njit(cache=True)
+@kernel
 def code_ints(values: Anys, valid: Bytes, offset: int, keys: Int64s, out: Int32s) -> None:
     """Codes of whole numbers, days, µs, unscaled decimals and Booleans."""
     for i in range(len(out)):
@@ -60,7 +60,7 @@ def code_ints(values: Anys, valid: Bytes, offset: int, keys: Int64s, out: Int32s
             out[i] = 0
 
 
-@njit(cache=True)
+@kernel
 def code_floats(values: Floats, valid: Bytes, offset: int, keys: Int64s, out: Int32s) -> None:
     """Codes of doubles by `language.float_key`, done here on their bits."""
     bits = values.view(np.int64)
@@ -77,7 +77,7 @@ def code_floats(values: Floats, valid: Bytes, offset: int, keys: Int64s, out: In
         out[i] = code_of_int(key, keys)
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def hash_bytes(data: Bytes, begin: int, end: int) -> int:
     """FNV-1a with its high bits folded down: the tables take the low ones."""
     h = np.uint64(14695981039346656037)
@@ -86,7 +86,7 @@ def hash_bytes(data: Bytes, begin: int, end: int) -> int:
     return int((h ^ (h >> np.uint64(29))) & np.uint64(0x7FFFFFFF))
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:
     """Whether two stretches are equal."""
     for k in range(length):
@@ -95,7 +95,7 @@ def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def hash_table(starts: Int64s, data: Bytes) -> Int32s:
     """Open addressing, at most half full: key number + 1, or 0 where free."""
     count = len(starts) - 1
@@ -112,7 +112,7 @@ def hash_table(starts: Int64s, data: Bytes) -> Int32s:
     return slots
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def find_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes, slots: Int32s) -> int:
     """The number of the key that equals the text, or -1."""
     mask = len(slots) - 1
@@ -126,7 +126,7 @@ def find_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes, slo
     return -1
 
 
-@njit(cache=True)
+@kernel
 def is_less(a: Bytes, i: int, m: int, b: Bytes, j: int, n: int) -> bool:
     """Whether the key of m bytes at a[i] comes before the text of n bytes at b[j]."""
     # Bytes are unsigned: their order is that of Spark's strings.
@@ -136,7 +136,7 @@ def is_less(a: Bytes, i: int, m: int, b: Bytes, j: int, n: int) -> bool:
     return m < n
 
 
-@njit(cache=True)
+@kernel
 def place_of_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes) -> int:
     """How many keys come before the text."""
     low, high = 0, len(keys) - 1
@@ -150,7 +150,7 @@ def place_of_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes)
     return low
 
 
-@njit(cache=True)
+@kernel
 def code_bytes(
     starts: Anys,
     text: Bytes,

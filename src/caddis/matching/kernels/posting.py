@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Bools, Floats, Int32s, Int64s
+from caddis.compiling import kernel
 from caddis.matching.tables import (
     COLUMN,
     CONTAINS,
@@ -45,7 +45,7 @@ class ClauseArrays(NamedTuple):
     owner: Int32s
 
 
-@njit(cache=True)
+@kernel
 def ordered_members(starts: Int64s, members: Int32s, likelihood: Floats) -> Int32s:
     """The members with each clause's least likely predicate first."""
     # Insertion sort: clauses have a handful of predicates, and equal ones keep their order.
@@ -61,7 +61,7 @@ def ordered_members(starts: Int64s, members: Int32s, likelihood: Floats) -> Int3
     return ordered
 
 
-@njit(cache=True)
+@kernel
 def access_predicates(
     starts: Int64s, ordered: Int32s, predicates: Int32s, on_array: Bools
 ) -> Int32s:
@@ -85,7 +85,7 @@ def access_predicates(
     return access
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def covering_level(low: int, high: int) -> int:
     """The lowest level at which at most two dyadic intervals cover low..high."""
     level = 0
@@ -94,7 +94,7 @@ def covering_level(low: int, high: int) -> int:
     return level
 
 
-@njit(cache=True)
+@kernel
 def count_postings(access: Int32s, predicates: Int32s) -> int:
     """How many postings there are at most: two nodes cover an interval."""
     total = 0
@@ -104,7 +104,7 @@ def count_postings(access: Int32s, predicates: Int32s) -> int:
     return total
 
 
-@njit(cache=True)
+@kernel
 def post_clauses(access: Int32s, predicates: Int32s, intervals: Int32s, posted: Int32s) -> int:
     """Fill `posted` with rows of (clause, low, high, level, token); level -1 without codes."""
     used = 0
@@ -129,7 +129,7 @@ def post_clauses(access: Int32s, predicates: Int32s, intervals: Int32s, posted: 
     return used
 
 
-@njit(cache=True)
+@kernel
 def next_inline(
     clause: int, clauses: ClauseArrays, predicates: Int32s, done: Int32s, single: bool
 ) -> int:
@@ -149,7 +149,7 @@ def next_inline(
     return first
 
 
-@njit(cache=True)
+@kernel
 def is_one_of(predicate: int, done: Int32s) -> bool:
     """Whether a predicate is in a short list."""
     for other in done:
@@ -158,7 +158,7 @@ def is_one_of(predicate: int, done: Int32s) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def fill_rest(
     clause: int,
     clauses: ClauseArrays,
@@ -185,7 +185,7 @@ def fill_rest(
     return used if used > place + 1 else place
 
 
-@njit(cache=True)
+@kernel
 def fill_tests(
     clause: int, clauses: ClauseArrays, predicates: Int32s, done: Int32s, entry: Int32s
 ) -> None:
@@ -200,7 +200,7 @@ def fill_tests(
         entry[3 * test + 2] = predicates[predicate, HIGH] - predicates[predicate, LOW]
 
 
-@njit(cache=True)
+@kernel
 def fill_postings(
     posted: Int32s,
     access: Int32s,

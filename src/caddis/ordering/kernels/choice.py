@@ -9,9 +9,9 @@ the choices that take thought are remembered under a hash of the part.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Bools, Int32s
+from caddis.compiling import kernel
 from caddis.models import UNASKED, Marks
 from caddis.ordering.kernels.exact import solved
 from caddis.ordering.kernels.layout import MEMO, NONE, Clauses, GraphArrays, MemoArrays, PlanArrays
@@ -48,7 +48,7 @@ remembered then.
 """
 
 
-@njit(cache=True)
+@kernel
 def needs_model(model: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> bool:
     """Whether an open clause needs a model."""
     for i in range(begin, begin + count):
@@ -59,7 +59,7 @@ def needs_model(model: int, begin: int, count: int, clauses: Clauses, plan: Plan
     return False
 
 
-@njit(cache=True)
+@kernel
 def only_model(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The model that all open clauses need, if they need no other; else NONE."""
     # Any model of the first clause will do to compare with.
@@ -72,7 +72,7 @@ def only_model(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> in
     return model
 
 
-@njit(cache=True)
+@kernel
 def shares_links(begin: int, count: int, clauses: Clauses) -> bool:
     """Whether a clause of a part leads to a link that others lead to as well."""
     for i in range(begin, begin + count):
@@ -84,7 +84,7 @@ def shares_links(begin: int, count: int, clauses: Clauses) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def thoughtful(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The choice of a policy that looks ahead, for one part."""
     # What can be solved is solved; else lookahead decides, unless links have several clauses or
@@ -105,7 +105,7 @@ def thoughtful(policy: int, begin: int, count: int, clauses: Clauses, plan: Plan
     return ahead if policy < ROLLOUT else better(stack, ahead, plan)
 
 
-@njit(cache=True)
+@kernel
 def greedy(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The choice of a policy that looks at prices alone."""
     if policy == PER_SUBSCRIPTION:
@@ -117,7 +117,7 @@ def greedy(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArra
     return unit_price(begin, count, clauses, plan)
 
 
-@njit(cache=True)
+@kernel
 def slot_of(key: int, memo: MemoArrays) -> int:
     """The slot of a key in the memo, or the free one where it belongs."""
     last = len(memo.keys) - 1
@@ -127,7 +127,7 @@ def slot_of(key: int, memo: MemoArrays) -> int:
     return int(slot)
 
 
-@njit(cache=True)
+@kernel
 def recalled(
     policy: int,
     begin: int,
@@ -157,7 +157,7 @@ def recalled(
     return model
 
 
-@njit(cache=True)
+@kernel
 def want_all(begin: int, count: int, clauses: Clauses, plan: PlanArrays, wanted: Bools) -> None:
     """Mark every model that some clauses need."""
     order, starts = clauses.order, clauses.literal_starts
@@ -166,7 +166,7 @@ def want_all(begin: int, count: int, clauses: Clauses, plan: PlanArrays, wanted:
             wanted[plan.answered_by[clauses.literals[at] >> 1]] = True
 
 
-@njit(cache=True)
+@kernel
 def choose(
     policy: int,
     events: Int32s,
@@ -193,7 +193,7 @@ def choose(
             begin = end
 
 
-@njit(cache=True)
+@kernel
 def settle_events(events: Int32s, graph: GraphArrays, news: bool) -> Int32s:
     """Draw the conclusions of what is known of events, and give those that are still open."""
     still, kept, clauses = np.empty(len(events), np.int32), 0, graph.clauses
@@ -206,7 +206,7 @@ def settle_events(events: Int32s, graph: GraphArrays, news: bool) -> Int32s:
     return still[:kept]
 
 
-@njit(cache=True)
+@kernel
 def tell(events: Int32s, concepts: Int32s, answers: Marks, graph: GraphArrays) -> None:
     """Note answers, a row for each event and a column for each concept, where none is known yet."""
     for i in range(len(events)):

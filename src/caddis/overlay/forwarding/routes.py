@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Bools, Bytes, Floats, Int32s, Int64s, offsets_of
+from caddis.compiling import kernel
 from caddis.matching import NOTHING
 from caddis.models import NO, UNASKED, YES, Marks
 from caddis.ordering import Demand
@@ -83,7 +83,7 @@ WAITING, REACHED, SERVED = range(3)
 """The states of a link: undecided or refuted, satisfied just now, satisfied and sent to."""
 
 
-@njit(cache=True)
+@kernel
 def left_of(pair: int, routes: Routes, known: Marks) -> int:
     """How many literals of a pair are unanswered; -1 if any is not true."""
     need, left = routes.needs[pair], 0
@@ -98,7 +98,7 @@ def left_of(pair: int, routes: Routes, known: Marks) -> int:
     return left
 
 
-@njit(cache=True)
+@kernel
 def settle(pairs: Int32s, count: int, routes: Routes, known: Marks, states: Bytes) -> int:
     """Move the open pairs to the front, in place; return their number, and mark reached links."""
     kept, news = 0, False
@@ -124,7 +124,7 @@ def settle(pairs: Int32s, count: int, routes: Routes, known: Marks, states: Byte
     return kept
 
 
-@njit(cache=True)
+@kernel
 def weigh_pair(
     pair: int, left: int, routes: Routes, known: Marks, plan: PlanArrays, gains: Floats
 ) -> int:
@@ -156,7 +156,7 @@ def weigh_pair(
     return first if alone else NONE
 
 
-@njit(cache=True)
+@kernel
 def pass_chance(pair: int, routes: Routes, known: Marks, plan: PlanArrays) -> float:
     """The chance that everything that a pair has left is true."""
     need, chance = routes.needs[pair], 1.0
@@ -166,7 +166,7 @@ def pass_chance(pair: int, routes: Routes, known: Marks, plan: PlanArrays) -> fl
     return chance
 
 
-@njit(cache=True)
+@kernel
 def unit_gains(pairs: Int32s, count: int, routes: Routes, known: Marks, plan: PlanArrays) -> Floats:
     """For each model: the edges that it is expected to cover (equation 1 of the paper)."""
     gains = np.zeros(len(plan.costs))
@@ -175,7 +175,7 @@ def unit_gains(pairs: Int32s, count: int, routes: Routes, known: Marks, plan: Pl
     return gains
 
 
-@njit(cache=True)
+@kernel
 def extended_gains(
     pairs: Int32s, count: int, routes: Routes, known: Marks, plan: PlanArrays
 ) -> Floats:
@@ -210,7 +210,7 @@ def extended_gains(
     return gains
 
 
-@njit(cache=True)
+@kernel
 def cheapest(costs: Floats, gains: Floats, allowed: Bools) -> int:
     """The allowed model of least cost by gain, or NONE."""
     best, least = NONE, np.inf
@@ -220,7 +220,7 @@ def cheapest(costs: Floats, gains: Floats, allowed: Bools) -> int:
     return best
 
 
-@njit(cache=True)
+@kernel
 def next_model(
     pairs: Int32s, count: int, routes: Routes, known: Marks, plan: PlanArrays, extended: bool
 ) -> int:
@@ -234,7 +234,7 @@ def next_model(
     return cheapest(plan.costs, gains, np.ones(len(gains), np.bool_))
 
 
-@njit(cache=True)
+@kernel
 def advance(
     pairs: Int32s,
     count: int,
@@ -249,7 +249,7 @@ def advance(
     return count, next_model(pairs, count, routes, known, plan, extended)
 
 
-@njit(cache=True)
+@kernel
 def reach_candidates(
     pairs: Int32s, routes: Routes, known: Marks, states: Bytes, among: int
 ) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Bools, Bytes, Floats, Int32s
+from caddis.compiling import kernel
 from caddis.models import UNASKED, Marks
 from caddis.ordering.kernels import NONE, PlanArrays
 from caddis.overlay.forwarding.routes import (
@@ -59,7 +59,7 @@ class News(NamedTuple):
     """For each neighbour and concept that was learnt: whether it waits for it."""
 
 
-@njit(cache=True)
+@kernel
 def recount(
     heir: int, routes: Routes, known: Marks, plan: PlanArrays, shares: Shares, news: Bools
 ) -> bool:
@@ -88,7 +88,7 @@ def recount(
     return urgent
 
 
-@njit(cache=True)
+@kernel
 def needed(pairs: Int32s, count: int, routes: Routes, known: Marks, plan: PlanArrays) -> Bools:
     """For each model: whether an open pair needs it."""
     found = np.zeros(len(plan.costs), np.bool_)
@@ -100,7 +100,7 @@ def needed(pairs: Int32s, count: int, routes: Routes, known: Marks, plan: PlanAr
     return found
 
 
-@njit(cache=True)
+@kernel
 def bequeath(
     heir: int,
     own: Bools,
@@ -126,7 +126,7 @@ def bequeath(
         gives[model] = heir
 
 
-@njit(cache=True)
+@kernel
 def inherit(
     own: Bools,
     gains: Floats,
@@ -149,7 +149,7 @@ def inherit(
             bequeath(heir, own, prices, running, keep, shares, gives)
 
 
-@njit(cache=True)
+@kernel
 def hand_over(own: Bools, running: int, has_source: bool, shares: Shares, gives: Int32s) -> None:
     """Hand over models that are not needed here: to the heir where most wait, or to the source."""
     neighbours = len(shares.heirs)
@@ -166,7 +166,7 @@ def hand_over(own: Bools, running: int, has_source: bool, shares: Shares, gives:
             gives[model] = best if best != NONE else neighbours
 
 
-@njit(cache=True)
+@kernel
 def note_news(
     learnt: Int32s, routes: Routes, known: Marks, plan: PlanArrays, shares: Shares, others: News
 ) -> None:
@@ -186,7 +186,7 @@ def note_news(
             others.urgency[heir] = URGENT if urgent else PATIENT
 
 
-@njit(cache=True)
+@kernel
 def share(
     pairs: Int32s,
     count: int,

@@ -28,9 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words, offsets_of, places_in_rows
+from caddis.compiling import kernel
 from caddis.errors import SealedError
 from caddis.language import is_text
 from caddis.sealed.prefilter import bytes_of
@@ -51,7 +51,7 @@ ROW, STREAM, STREAM_END, EPOCH, WORDS, DIMENSIONS, CLAUSES, TOKENS, VECTORS, BOD
 """What is known of a part. STREAM and BODY, where its counts begin, are places in the bytes."""
 
 
-@njit(cache=True)
+@kernel
 def whole(data: Bytes, at: int, size: int) -> int:
     """The whole number in `size` bytes, the lowest first; 8 bytes are signed."""
     number = np.int64(0)
@@ -60,7 +60,7 @@ def whole(data: Bytes, at: int, size: int) -> int:
     return int(number)
 
 
-@njit(cache=True)
+@kernel
 def read_part(data: Bytes, at: int, end: int, part: Int64s) -> int:
     """Read the sizes of the part at a place into `part`; returns what is wrong with it."""
     if end - at < HEAD_BYTES:
@@ -90,7 +90,7 @@ def read_part(data: Bytes, at: int, end: int, part: Int64s) -> int:
     return check_numbers(data, part) if fits else MISFIT
 
 
-@njit(cache=True)
+@kernel
 def check_numbers(data: Bytes, part: Int64s) -> int:
     """Whether the tokens of each clause ascend, and all of the vectors' numbers are finite."""
     at = part[BODY] + part[CLAUSES] * (COUNT_BYTES + 8 * part[WORDS])
@@ -108,7 +108,7 @@ def check_numbers(data: Bytes, part: Int64s) -> int:
     return SOUND
 
 
-@njit(cache=True)
+@kernel
 def read_parts(data: Bytes, starts: Int64s, problems: Bytes, parts: Int64s) -> int:
     """Read all parts of all subscriptions that have no problem yet; returns how many there are.
 
@@ -142,7 +142,7 @@ def read_parts(data: Bytes, starts: Int64s, problems: Bytes, parts: Int64s) -> i
     return used
 
 
-@njit(cache=True)
+@kernel
 def copy_parts(
     data: Bytes, parts: Int64s, counts: Int64s, filters: Bytes, tokens: Bytes, vectors: Bytes
 ) -> None:

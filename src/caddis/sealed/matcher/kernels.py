@@ -9,12 +9,12 @@ An event has dozens of tokens and a clause a few, so each of the few is found by
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Bools, Int32s, Int64s, Words
+from caddis.compiling import kernel
 
 
-@njit(cache=True)
+@kernel
 def has_token(token: np.uint64, tokens: Words, begin: int, end: int) -> bool:
     """Whether a token is among those from `begin` to `end`, which ascend."""
     last = end
@@ -27,7 +27,7 @@ def has_token(token: np.uint64, tokens: Words, begin: int, end: int) -> bool:
     return begin < last and tokens[begin] == token
 
 
-@njit(cache=True)
+@kernel
 def has_tokens(
     row: int,
     clause: int,
@@ -44,7 +44,7 @@ def has_tokens(
     return True
 
 
-@njit(cache=True)
+@kernel
 def pairs_have_tokens(
     rows: Int32s,
     clauses: Int32s,
@@ -61,7 +61,7 @@ def pairs_have_tokens(
     return held
 
 
-@njit(cache=True)
+@kernel
 def pairs_with_tokens(
     token_starts: Int64s, tokens: Words, event_starts: Int64s, event_tokens: Words
 ) -> Int32s:
@@ -80,7 +80,7 @@ def pairs_with_tokens(
     return found[:used]
 
 
-@njit(cache=True)
+@kernel
 def rows_ascend(starts: Int64s, numbers: Words) -> Bools:
     """Whether the numbers of each row ascend, no two of them equal."""
     ascend = np.ones(len(starts) - 1, np.bool_)

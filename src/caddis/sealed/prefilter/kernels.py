@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from caddis.arrays import Bytes, Int32s, Int64s, Words
+from caddis.compiling import kernel
 
 Places = npt.NDArray[np.uint16]
 """A filter has at most 2^16 bits, so a place fits into 16 bits."""
@@ -48,7 +48,7 @@ EIGHTS = np.uint64(0x0F0F0F0F0F0F0F0F)
 SUM = np.uint64(0x0101010101010101)
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def ones_of(word: np.uint64) -> np.int64:
     """How many bits are set; LLVM knows this form and makes one instruction of it."""
     word = word - ((word >> ONE) & PAIRS)
@@ -57,14 +57,14 @@ def ones_of(word: np.uint64) -> np.int64:
     return np.int64((word * SUM) >> np.uint64(56))
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def lowest_place(word: np.uint64) -> np.int64:
     """The place of the lowest bit that is set; 64 if none is."""
     # word - 1 flips the lowest set bit and the zeros below it: count those zeros.
     return np.int64(ones_of(~word & (word - ONE)))
 
 
-@njit(cache=True)
+@kernel
 def set_places(filters: Words, places: Int32s, starts: Int64s) -> None:
     """Set the places of each row; those of row r lie from starts[r] to starts[r + 1]."""
     for row in range(len(filters)):
@@ -73,7 +73,7 @@ def set_places(filters: Words, places: Int32s, starts: Int64s) -> None:
             filters[row, place >> 6] |= ONE << np.uint64(place & 63)
 
 
-@njit(cache=True)
+@kernel
 def enlarged(pairs: Int32s) -> Int32s:
     """A copy with twice the room."""
     larger = np.empty((2 * len(pairs), 2), np.int32)
@@ -91,7 +91,7 @@ MASKS = (
 )
 
 
-@njit(cache=True)
+@kernel
 def turn_square(square: Words) -> None:
     """Bit j of word i becomes bit i of word j (Hacker's Delight, 7-3).
 
@@ -109,7 +109,7 @@ def turn_square(square: Words) -> None:
         width >>= 1
 
 
-@njit(cache=True)
+@kernel
 def turned(events: Words) -> Words:
     """A bitmap of rows for each place of a filter: which rows have it set."""
     rows, words = events.shape
@@ -126,7 +126,7 @@ def turned(events: Words) -> Words:
     return bitmaps
 
 
-@njit(cache=True)
+@kernel
 def choose_keys(filters: Words, chosen: Int32s, sample: Words, count: int) -> Places:
     """The `count` keys of each of the chosen filters: see `pick`.
 
@@ -147,7 +147,7 @@ def choose_keys(filters: Words, chosen: Int32s, sample: Words, count: int) -> Pl
     return keys
 
 
-@njit(cache=True)
+@kernel
 def list_places(filters: Words, row: int, places: Places) -> int:
     """Write the places that are set in a filter, ascending; returns how many there are."""
     used = 0
@@ -160,7 +160,7 @@ def list_places(filters: Words, row: int, places: Places) -> int:
     return used
 
 
-@njit(cache=True)
+@kernel
 def pick(places: Places, begin: int, end: int, sample: Words, left: Words) -> None:
     """Bring to the front of places[begin:end] the place that the fewest events have.
 
@@ -181,7 +181,7 @@ def pick(places: Places, begin: int, end: int, sample: Words, left: Words) -> No
         left[:] = ~np.uint64(0)
 
 
-@njit(cache=True)
+@kernel
 def find_pairs(
     index: PrefilterArrays, events: Words, bitmaps: Words, pairs: Int32s
 ) -> tuple[Int32s, int, int]:
@@ -214,7 +214,7 @@ def find_pairs(
     return pairs, used, inspected
 
 
-@njit(cache=True)
+@kernel
 def intersect(keys: Places, row: int, first: int, bitmaps: Words, levels: Words) -> int:
     """Fill the levels behind `first`; returns the last level that still has rows.
 
@@ -232,7 +232,7 @@ def intersect(keys: Places, row: int, first: int, bitmaps: Words, levels: Words)
     return len(levels) - 1
 
 
-@njit(cache=True)
+@kernel
 def compare(
     filters: Words, row: int, events: Words, levels: Words, pairs: Int32s, used: int
 ) -> tuple[int, int]:
@@ -259,7 +259,7 @@ def compare(
     return used, seen
 
 
-@njit(cache=True)
+@kernel
 def in_row_order(
     pairs: Int32s, clauses: Int32s, default: Int32s, rows: int
 ) -> tuple[Int32s, Int32s]:

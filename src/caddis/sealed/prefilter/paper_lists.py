@@ -12,14 +12,14 @@ twin in the tests.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Int32s, Int64s, Words, offsets_of
+from caddis.compiling import kernel
 from caddis.sealed.prefilter.kernels import ONE, enlarged, lowest_place
 from caddis.sealed.prefilter.prefilter import Candidates, of_one_size, read_only
 
 
-@njit(cache=True)
+@kernel
 def list_lengths(filters: Words) -> Int64s:
     """How many filters have each place set."""
     lengths = np.zeros(64 * filters.shape[1], np.int64)
@@ -32,7 +32,7 @@ def list_lengths(filters: Words) -> Int64s:
     return lengths
 
 
-@njit(cache=True)
+@kernel
 def fill_lists(filters: Words, starts: Int64s) -> Int32s:
     """The lists of all places, one behind the other: which filters have the place set."""
     lists = np.empty(starts[-1], np.int32)
@@ -48,7 +48,7 @@ def fill_lists(filters: Words, starts: Int64s) -> Int32s:
     return lists
 
 
-@njit(cache=True)
+@kernel
 def traverse(
     filters: Words, starts: Int64s, lists: Int32s, default: Int32s, events: Words
 ) -> tuple[Int32s, int]:
@@ -78,7 +78,7 @@ def traverse(
     return pairs[:used], inspected
 
 
-@njit(cache=True)
+@kernel
 def go_through(
     filters: Words,
     lists: Int32s,

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from caddis.arrays import Bools, Bytes, Int64s, Words
+from caddis.compiling import kernel
 from caddis.sealed.design import WORD
 from caddis.sealed.prefilter.kernels import ONE, lowest_place
 from caddis.sealed.prefilter.prefilter import check_bits, read_only
@@ -31,7 +31,7 @@ MOST_PARAMETER = 16
 """Gaps are at most as long as the largest filter has bits."""
 
 
-@njit(cache=True)
+@kernel
 def encode_all(filters: Words, blobs: Bytes) -> Int64s:
     """Replace plain forms by compressed ones where those are shorter; returns all lengths."""
     lengths = np.full(len(filters), blobs.shape[1], np.int64)
@@ -47,7 +47,7 @@ def encode_all(filters: Words, blobs: Bytes) -> Int64s:
     return lengths
 
 
-@njit(cache=True)
+@kernel
 def list_gaps(filters: Words, row: int, gaps: Int64s) -> int:
     """Write the gaps of a filter and the one that leads behind its end; returns how many."""
     count, before = 0, -1
@@ -63,7 +63,7 @@ def list_gaps(filters: Words, row: int, gaps: Int64s) -> int:
     return count + 1
 
 
-@njit(cache=True)
+@kernel
 def best_parameter(gaps: Int64s, count: int) -> tuple[int, int]:
     """The parameter under which the codes are shortest, and how many bits they take."""
     best, fewest = 0, 1 << 62
@@ -76,7 +76,7 @@ def best_parameter(gaps: Int64s, count: int) -> tuple[int, int]:
     return best, fewest
 
 
-@njit(cache=True)
+@kernel
 def write_codes(gaps: Int64s, count: int, parameter: int, blobs: Bytes, row: int) -> None:
     """Write the codes of gaps into a blob whose bytes are all 0, so only ones are set."""
     blobs[row, 0] = 1 + parameter
@@ -90,7 +90,7 @@ def write_codes(gaps: Int64s, count: int, parameter: int, blobs: Bytes, row: int
             at += 1
 
 
-@njit(cache=True)
+@kernel
 def decode_all(data: Bytes, ends: Int64s, filters: Words) -> Bools:
     """Fill filters from their blobs data[ends[row]:ends[row + 1]]; returns which were sound."""
     formed = np.zeros(len(filters), np.bool_)
@@ -106,7 +106,7 @@ def decode_all(data: Bytes, ends: Int64s, filters: Words) -> Bools:
     return formed
 
 
-@njit(cache=True)
+@kernel
 def read_plain(data: Bytes, begin: int, end: int, filters: Words, row: int) -> bool:
     """Fill a filter from its bytes, if their number is right."""
     if end - begin != 8 * filters.shape[1]:
@@ -116,7 +116,7 @@ def read_plain(data: Bytes, begin: int, end: int, filters: Words, row: int) -> b
     return True
 
 
-@njit(cache=True)
+@kernel
 def read_codes(data: Bytes, begin: int, end: int, filters: Words, row: int) -> bool:
     """Fill a filter from Rice codes behind their parameter; returns whether they end well."""
     parameter, size = int(data[begin]) - 1, 64 * filters.shape[1]
@@ -142,13 +142,13 @@ def read_codes(data: Bytes, begin: int, end: int, filters: Words, row: int) -> b
     return False
 
 
-@njit(cache=True, forceinline=True)
+@kernel(forceinline=True)
 def bit_at(data: Bytes, at: int) -> int:
     """A bit of the bytes, each of which begins with its lowest bit."""
     return (int(data[at >> 3]) >> (at & 7)) & 1
 
 
-@njit(cache=True)
+@kernel
 def only_zeros(data: Bytes, at: int, stop: int) -> bool:
     """Whether less than a byte is left, and only zeros in it."""
     if stop - at > 7:

@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
-from numba import njit
 
 from caddis.arrays import Bools, Bytes, Floats, Int32s, Int64s
+from caddis.compiling import kernel
 from caddis.errors import SealedError
 from caddis.sealed.design import StreamDesign
 from caddis.sealed.keys import MatchingKey, Randomness
@@ -175,7 +175,7 @@ def query_lengths(dimensions: int) -> tuple[float, float]:
 # Products may be added up in any order and fused: the bound of `tolerance` holds for every order.
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def product(left: Floats, right: Floats) -> float:
     """The scalar product; NaN and infinity stay what they are."""
     total = 0.0
@@ -184,7 +184,7 @@ def product(left: Floats, right: Floats) -> float:
     return total
 
 
-@njit(cache=True)
+@kernel
 def decide_pairs(
     rows: Int32s,
     clauses: Int32s,
@@ -216,7 +216,7 @@ def decide_pairs(
     return fulfilled, products
 
 
-@njit(cache=True)
+@kernel
 def none_negative(products: Floats, starts: Int64s, decided: Bools) -> None:
     """Decide whether the products of each row and clause, from starts[c] on, are 0 or above."""
     for row in range(len(products)):
@@ -360,7 +360,7 @@ def matrix_of(secret: bytes, dimensions: int) -> Floats:
     return matrix
 
 
-@njit(cache=True)
+@kernel
 def rotate(matrix: Floats, directions: Floats) -> None:
     """Multiply from the left, in place, by a random orthogonal matrix.
 

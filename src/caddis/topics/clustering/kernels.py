@@ -27,12 +27,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from caddis.arrays import Bools, Int32s, Int64s
+from caddis.compiling import kernel
 
 
-@njit(cache=True)
+@kernel
 def tally(
     offsets: Int64s,
     topics: Int32s,
@@ -67,7 +67,7 @@ Counts = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 """How many topics of a channel a subscriber wants: narrow, as it is the largest array."""
 
 
-@njit(cache=True)
+@kernel
 def by_topic(offsets: Int64s, topics: Int32s, begins: Int64s) -> Int32s:
     """List who wants each topic, in ascending order.
 
@@ -83,7 +83,7 @@ def by_topic(offsets: Int64s, topics: Int32s, begins: Int64s) -> Int32s:
     return subscribers
 
 
-@njit(cache=True)
+@kernel
 def hold(
     offsets: Int64s, topics: Int32s, channels: Int32s, held: Counts, receivers: Int64s
 ) -> None:
@@ -96,7 +96,7 @@ def hold(
             receivers[channel] += row[channel] > 0
 
 
-@njit(cache=True)
+@kernel
 def judge(
     wanting: Int32s,
     rate: int,
@@ -129,7 +129,7 @@ def judge(
         costs[channel] = rate * (others - shared) + rates * (len(wanting) - shared)
 
 
-@njit(cache=True)
+@kernel
 def move(
     wanting: Int32s,
     rate: int,
@@ -152,7 +152,7 @@ def move(
             held[subscriber, chosen] += 1
 
 
-@njit(cache=True)
+@kernel
 def place_each(
     order: Int32s,
     offsets: Int64s,
@@ -182,7 +182,7 @@ def place_each(
     return moves
 
 
-@njit(cache=True)
+@kernel
 def swap_each(
     pairs: Int32s,
     offsets: Int64s,
@@ -222,7 +222,7 @@ def swap_each(
     return swaps
 
 
-@njit(cache=True)
+@kernel
 def channel_sums(
     wanted: Bools, channels: Int32s, rates: Int64s, held: Int64s, carried: Int64s
 ) -> None:
@@ -234,7 +234,7 @@ def channel_sums(
         carried[channels[topic]] += rates[topic]
 
 
-@njit(cache=True)
+@kernel
 def own_costs(wanted: Bools, channels: Int32s, rates: Int64s, k: int, topics: Int32s) -> Int64s:
     """Compute what one node puts into the votes on some topics: its own part of `vote_costs`.
 
@@ -260,7 +260,7 @@ def own_costs(wanted: Bools, channels: Int32s, rates: Int64s, k: int, topics: In
     return costs
 
 
-@njit(cache=True)
+@kernel
 def own_cost(wanted: Bools, channels: Int32s, rates: Int64s, k: int) -> int:
     """Sum up the rate of what one node receives and does not want."""
     held, carried = np.empty(k, np.int64), np.empty(k, np.int64)

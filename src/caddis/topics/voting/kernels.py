@@ -18,12 +18,12 @@ what is sent is always 0.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from caddis.arrays import Bools, Int32s, Int64s
+from caddis.compiling import kernel
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def least(costs: Int64s) -> int:
     """Find the first place of the least cost."""
     best = 0
@@ -33,7 +33,7 @@ def least(costs: Int64s) -> int:
     return best
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def must_send(total: Int64s, best: int, sent: Int64s, received: Int64s) -> bool:
     """Tell whether a neighbour may choose otherwise than the node does.
 
@@ -53,7 +53,7 @@ def must_send(total: Int64s, best: int, sent: Int64s, received: Int64s) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def take_rest(total: Int64s, received: Int64s, sent: Int64s) -> None:
     """Send all but what the neighbour itself had sent, less the least of it."""
     lowest = total[0] - received[0]
@@ -64,7 +64,7 @@ def take_rest(total: Int64s, received: Int64s, sent: Int64s) -> None:
         sent[choice] -= lowest
 
 
-@njit(cache=True)
+@kernel
 def speak(
     rows: Int32s,
     own: Int64s,
@@ -98,7 +98,7 @@ def speak(
     return due
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def must_tell(total: int, sent: int, received: int) -> bool:
     """Tell whether a neighbour may take another sign for that of the sum than the node does.
 
@@ -110,7 +110,7 @@ def must_tell(total: int, sent: int, received: int) -> bool:
     return total > shared
 
 
-@njit(cache=True)
+@kernel
 def speak_signs(
     rows: Int32s, own: Int64s, received: Int64s, sent: Int64s, used: Bools, signs: Bools
 ) -> Bools:

@@ -1,0 +1,27 @@
+"""The one decorator of kernels, so that one place decides where compiled code is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def kernel(function: F, /) -> F: ...
+@overload
+def kernel(**options: Any) -> Callable[[F], F]: ...
+def kernel(function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+    """Compile a function when it is first called, unless that was done before.
+
+    options: numba's, such as forceinline=True.
+    """
+
+    def compiled(function: F) -> F:
+        dispatcher: F = njit(cache=True, **options)(function)
+        return dispatcher
+
+    return compiled if function is None else compiled(function)
