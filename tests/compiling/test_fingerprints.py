@@ -22,7 +22,7 @@ def up(number):
 
 
 def kernels():
-    found = {}
+    found: dict[str, Any] = {}
     for module in walk_packages(caddis.__path__, "caddis."):
         if not module.name.startswith("caddis.cli") and not module.name.endswith("__main__"):
             values = vars(import_module(module.name)).values()
