@@ -15,7 +15,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
 import caddis
 from caddis import SubscriptionStore
@@ -97,6 +97,25 @@ def test_match_is_the_join_that_spark_would_make(events: DataFrame):
     found = pairs(caddis.match(events, table(WHERES)))
     assert found == joined(events, WHERES)
     assert {name for _, name in found} == set(WHERES) - {"lou"}
+
+
+def test_grouped_every_event_that_matches_is_one_row(events: DataFrame, tmp_path: Path):
+    halves = [dict(list(WHERES.items())[:6]), dict(list(WHERES.items())[6:])]
+    store = new_store(tmp_path / "store", events, [table(WHERES)])
+    store.upsert(table(halves[1]))
+    for subscriptions in (table(WHERES), store):
+        rows = caddis.match(events, subscriptions, grouped=True).collect()
+        assert len({row.event_id for row in rows}) == len(rows)
+        found = {(row.event_id, name) for row in rows for name in row.subscription_ids}
+        assert sum(len(row.subscription_ids) for row in rows) == len(found)
+        assert found == joined(events, WHERES)
+
+
+def test_grouped_the_result_has_an_array_of_the_ids_type(events: DataFrame):
+    matches = caddis.match(events, table({7: "TRUE"}), grouped=True)
+    ids = ArrayType(LongType(), containsNull=False)
+    assert matches.schema["subscription_ids"] == StructField("subscription_ids", ids, False)
+    assert matches.select(F.explode("subscription_ids")).count() == len(ROWS)
 
 
 def test_subscriptions_may_be_a_dataframe(spark: SparkSession, events: DataFrame):

@@ -105,6 +105,13 @@ def test_sealed_is_plain_after_the_subscribers_own_check(events: DataFrame, publ
     assert pairs(matches) == found, "a job that runs again finds the same"
 
 
+def test_grouped_every_sealed_event_that_matches_is_one_row(events: DataFrame):
+    rows = caddis.match_sealed(events, sealed_wheres(), grouped=True).collect()
+    assert len({row.event_id for row in rows}) == len(rows)
+    found = {(row.event_id, link) for row in rows for link in row.subscription_ids}
+    assert found == pairs(caddis.match_sealed(events, sealed_wheres()))
+
+
 def test_subscriptions_may_be_a_dataframe_of_texts(
     spark: SparkSession, events: DataFrame, published: pa.Table
 ):

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, MapType, StructField, StructType, VariantType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, VariantType
 
 from caddis.errors import EventError, ModelError, SubscriptionTableError
 from caddis.language import UTF8_BINARY, collation_of, sql_type
@@ -33,6 +33,7 @@ from caddis.spark.base import (
     spark_type,
     type_in_words,
 )
+from caddis.spark.matching.grouping import SUBSCRIPTION_ID, SUBSCRIPTION_IDS
 from caddis.spark.matching.model_folder import ModelFolder
 from caddis.spark.matching.model_reader import Models, OnError
 from caddis.spark.matching.reports import Report
@@ -55,11 +56,13 @@ def match(
     on_error: OnError = "unknown",
     statistics: str | PathLike[str] | None = None,
     index_dir: str | PathLike[str] | None = None,
+    grouped: bool = False,
     report: Report | None = None,
 ) -> DataFrame:
     """Find which event matches which subscription, as Spark SQL would decide each WHERE clause.
 
-    The result has two columns, the events' key and `subscription_id`.
+    The result has two columns, the events' key and `subscription_id`; or, if it is grouped, the
+    events' key and `subscription_ids`.
 
     events: a batch or streaming DataFrame with a key column.
     subscriptions: a table with `subscription_id` and `where`; or a SubscriptionStore, whose new
@@ -77,6 +80,8 @@ def match(
     index_dir: where the compiled subscriptions of a table are kept while this process lives; on a
         cluster of several machines, a folder that the driver and all workers see. By default a
         temporary folder. A store has its own.
+    grouped: give one row for each event that matches, with the ids of its subscriptions in an
+        array, rather than one row for each match; quicker where events match many.
     report: filled with what the models did, once a job has run.
     """
     check_key(events, event_key)
@@ -97,20 +102,25 @@ def match(
     names = tuple(dict.fromkeys([event_key, *columns]))
     which = "each new version" if version is None else f"version {version}"
     logger.info("matching with %s of %s", which, store.path)
-    operator = MatchOperator(str(store.path), event_key, names, version, opening)
+    operator = MatchOperator(str(store.path), event_key, names, version, opening, grouped)
     return matches_of(events, operator, store.id_type)
 
 
 def matches_of(events: DataFrame, operator: MatchOperator, id_type: pa.DataType) -> DataFrame:
     """The matches that an operator finds, not yet computed."""
     key_type = events.schema[operator.event_key].dataType
-    schema = StructType(
-        [
-            StructField(operator.event_key, key_type, nullable=False),
-            StructField("subscription_id", spark_type(id_type), nullable=False),
-        ]
-    )
+    schema = matches_schema(operator, key_type, spark_type(id_type))
     return plainly_named(events, operator.columns).mapInArrow(operator, schema)
+
+
+def matches_schema(operator: MatchOperator, key_type: DataType, id_type: DataType) -> StructType:
+    """The columns of an operator's matches."""
+    ids = (
+        StructField(SUBSCRIPTION_IDS, ArrayType(id_type, containsNull=False), nullable=False)
+        if operator.grouped
+        else StructField(SUBSCRIPTION_ID, id_type, nullable=False)
+    )
+    return StructType([StructField(operator.event_key, key_type, nullable=False), ids])
 
 
 def follows(events: DataFrame, subscriptions: Subscriptions) -> bool:
@@ -128,8 +138,8 @@ def check_key(events: DataFrame, event_key: str) -> None:
     key_type = events.schema[event_key].dataType
     if isinstance(key_type, ArrayType | MapType | StructType | VariantType):
         raise EventError(f"the key {event_key!r} is {key_type.simpleString()}; it must be a scalar")
-    if event_key == "subscription_id":
-        raise EventError("the events' key cannot be named 'subscription_id'; rename it")
+    if event_key in (SUBSCRIPTION_ID, SUBSCRIPTION_IDS):
+        raise EventError(f"the events' key cannot be named {event_key!r}; rename it")
 
 
 def _store_of(

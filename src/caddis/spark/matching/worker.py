@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -18,8 +18,8 @@ from typing import Generic, Protocol, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from caddis.arrays import Int32s
 from caddis.errors import EventError
+from caddis.spark.matching.grouping import Found, groups, pairs
 from caddis.spark.store import StoreReader
 
 logger = logging.getLogger(__name__)
@@ -32,9 +32,6 @@ KEPT_STORES = 16
 """A worker outlives many matches. Each match on a table has a store of its own, whose mapped files
 would otherwise stay for as long as the worker does.
 """
-
-Found = Iterable[tuple[Int32s, pa.Array]]
-"""Rows of a batch, and the ids of the subscriptions that they match."""
 
 
 class TaskReader(Protocol):
@@ -144,6 +141,7 @@ class MatchOperator:
     version: the version to match with; None to switch to the current one at each task, which is
         how a streaming match follows new versions without a restart.
     opening: opens the reader that matches the task's batches.
+    grouped: whether an event that matched is one row with all its subscriptions.
     """
 
     store: str
@@ -151,21 +149,25 @@ class MatchOperator:
     columns: tuple[str, ...]
     version: str | None
     opening: Opening = PLAIN
+    grouped: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The matches of one task's events."""
+        """The matches of one task's events, which Spark sends."""
+        names = list(self.columns)
+        return self.matches(batch.rename_columns(names) for batch in joined(batches))
+
+    def matches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The matches of one task's events, in batches that have the columns' own names."""
+        as_wanted = groups if self.grouped else pairs
         reader = self.opening.reader(store_reader(self.store))
         reader.begin(self.version)
         keys = KeyCheck(self.event_key) if self.opening.unique_keys else None
-        for arrived in joined(batches):
-            batch = arrived.rename_columns(list(self.columns))
+        for batch in batches:
             key = batch.column(self.event_key)
             if keys is not None:
                 keys.see(key)
             logger.debug("%s: %d events to match", self.store, batch.num_rows)
-            for rows, ids in reader.match(batch, key):
-                keys_found = key.take(pa.array(rows))
-                yield pa.record_batch({self.event_key: keys_found, "subscription_id": ids})
+            yield from as_wanted(self.event_key, key, reader.match(batch, key))
         if keys is not None:
             keys.finish()
         reader.finish()

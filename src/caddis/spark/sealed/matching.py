@@ -46,6 +46,7 @@ def match_sealed(
     publishers: Publishers | None = None,
     on_invalid: OnInvalid = "raise",
     index_dir: str | PathLike[str] | None = None,
+    grouped: bool = False,
     report: Report | None = None,
 ) -> DataFrame:
     """Find which sealed event may match which sealed subscription, as `event_id` and
@@ -69,6 +70,8 @@ def match_sealed(
         `report.invalid` lists them then.
     index_dir: where the compiled subscriptions of a table are kept while this process lives; on a
         cluster of several machines, a folder that the driver and all workers see.
+    grouped: give one row for each event that matches, with the ids of its subscriptions in the
+        array `subscription_ids`, rather than one row for each match.
     report: filled with what was matched and refused, once a job has run. Refused events never
         stop the others.
     """
@@ -83,7 +86,7 @@ def match_sealed(
         invalid = store.upsert(subscriptions, on_invalid=on_invalid, publishers=registry)
     opening = _opening(events, store, publishers, registry, report, invalid)
     version = None if follows(events, subscriptions) else store.version
-    operator = MatchOperator(str(store.path), EVENT_KEY, columns, version, opening)
+    operator = MatchOperator(str(store.path), EVENT_KEY, columns, version, opening, grouped)
     return matches_of(events, operator, store.id_type)
 
 
