@@ -2,13 +2,13 @@
 
 `kernel` marks a function that numba turns into machine code when it is first called. What was
 compiled is kept on disk under what it was made from, so a machine compiles each kernel once, and
-never runs one whose source has changed.
+never runs one whose source has changed. `inner_kernel` marks one that only kernels call.
 
-decorator      `kernel`
+decorator      `kernel` and `inner_kernel`
 fingerprints   what a kernel is made from: itself, and all that it refers to
 targets        what it is made for: versions of Python, numba and numpy, and the processor
 folders        where compiled kernels may be kept, and which of these folders can be trusted
 cache          a kernel's compiled forms on disk
 """
 
-from caddis.compiling.decorator import kernel
+from caddis.compiling.decorator import inner_kernel, kernel

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from caddis.arrays import Bools, Int32s
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel, kernel
 from caddis.models import UNASKED, Marks
 from caddis.ordering.kernels.exact import solved
 from caddis.ordering.kernels.layout import MEMO, NONE, Clauses, GraphArrays, MemoArrays, PlanArrays
@@ -48,7 +48,7 @@ remembered then.
 """
 
 
-@kernel
+@inner_kernel
 def needs_model(model: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> bool:
     """Whether an open clause needs a model."""
     for i in range(begin, begin + count):
@@ -59,7 +59,7 @@ def needs_model(model: int, begin: int, count: int, clauses: Clauses, plan: Plan
     return False
 
 
-@kernel
+@inner_kernel
 def only_model(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The model that all open clauses need, if they need no other; else NONE."""
     # Any model of the first clause will do to compare with.
@@ -72,7 +72,7 @@ def only_model(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> in
     return model
 
 
-@kernel
+@inner_kernel
 def shares_links(begin: int, count: int, clauses: Clauses) -> bool:
     """Whether a clause of a part leads to a link that others lead to as well."""
     for i in range(begin, begin + count):
@@ -84,7 +84,7 @@ def shares_links(begin: int, count: int, clauses: Clauses) -> bool:
     return False
 
 
-@kernel
+@inner_kernel
 def thoughtful(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The choice of a policy that looks ahead, for one part."""
     # What can be solved is solved; else lookahead decides, unless links have several clauses or
@@ -105,7 +105,7 @@ def thoughtful(policy: int, begin: int, count: int, clauses: Clauses, plan: Plan
     return ahead if policy < ROLLOUT else better(stack, ahead, plan)
 
 
-@kernel
+@inner_kernel
 def greedy(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The choice of a policy that looks at prices alone."""
     if policy == PER_SUBSCRIPTION:
@@ -117,7 +117,7 @@ def greedy(policy: int, begin: int, count: int, clauses: Clauses, plan: PlanArra
     return unit_price(begin, count, clauses, plan)
 
 
-@kernel
+@inner_kernel
 def slot_of(key: int, memo: MemoArrays) -> int:
     """The slot of a key in the memo, or the free one where it belongs."""
     last = len(memo.keys) - 1
@@ -127,7 +127,7 @@ def slot_of(key: int, memo: MemoArrays) -> int:
     return int(slot)
 
 
-@kernel
+@inner_kernel
 def recalled(
     policy: int,
     begin: int,
@@ -157,7 +157,7 @@ def recalled(
     return model
 
 
-@kernel
+@inner_kernel
 def want_all(begin: int, count: int, clauses: Clauses, plan: PlanArrays, wanted: Bools) -> None:
     """Mark every model that some clauses need."""
     order, starts = clauses.order, clauses.literal_starts

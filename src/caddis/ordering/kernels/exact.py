@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Floats, Int32s, Int64s
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel
 from caddis.ordering.kernels.layout import NONE, Clauses, PlanArrays
 
 MOST_STATES = 2200
@@ -49,7 +49,7 @@ class Part(NamedTuple):
     """The links that it shares, and OWN."""
 
 
-@kernel
+@inner_kernel
 def widths_of(
     begin: int, count: int, clauses: Clauses, answered_by: Int32s, models: int, bits: Int64s
 ) -> Int64s:
@@ -72,7 +72,7 @@ def widths_of(
     return widths if states <= MOST_STATES else widths[:0]
 
 
-@kernel
+@inner_kernel
 def digits_of(widths: Int64s, answered_by: Int32s, bits: Int64s) -> Digits:
     """Number the states of a part, and its concepts through all models."""
     models = np.flatnonzero(widths)
@@ -89,7 +89,7 @@ def digits_of(widths: Int64s, answered_by: Int32s, bits: Int64s) -> Digits:
     return Digits(models, weights, values, first, values - 1)
 
 
-@kernel
+@inner_kernel
 def part_of(begin: int, count: int, clauses: Clauses, bits: Int64s) -> Part:
     """A part in bits; it is empty if there are too many shared links."""
     part = Part(np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64))
@@ -118,7 +118,7 @@ def part_of(begin: int, count: int, clauses: Clauses, bits: Int64s) -> Part:
     return part if known <= MOST_LINKS else Part(part.yes[:0], part.no[:0], part.links[:0])
 
 
-@kernel
+@inner_kernel
 def outcome_chances(digits: Digits, bits: Int64s, plan: PlanArrays) -> Floats:
     """How likely the model of each digit gives each of its possible answers."""
     most = 1
@@ -137,7 +137,7 @@ def outcome_chances(digits: Digits, bits: Int64s, plan: PlanArrays) -> Floats:
     return chances
 
 
-@kernel
+@inner_kernel
 def open_concepts(part: Part, true: int, known: int) -> int:
     """The concepts that open clauses need.
 
@@ -156,7 +156,7 @@ def open_concepts(part: Part, true: int, known: int) -> int:
     return needed
 
 
-@kernel
+@inner_kernel
 def open_in_state(part: Part, digits: Digits) -> int:
     """The concepts that are needed in the state at hand."""
     true, known = 0, 0
@@ -168,7 +168,7 @@ def open_in_state(part: Part, digits: Digits) -> int:
     return open_concepts(part, true, known)
 
 
-@kernel
+@inner_kernel
 def step_back(digits: Digits) -> None:
     """Go to the state before the one at hand."""
     digit = 0
@@ -179,7 +179,7 @@ def step_back(digits: Digits) -> None:
         digits.now[digit] -= 1
 
 
-@kernel
+@inner_kernel
 def first_model(part: Part, digits: Digits, costs: Floats, chances: Floats, values: Floats) -> int:
     """The first model of a strategy of least expected cost; values is filled, by state."""
     choice = NONE
@@ -199,7 +199,7 @@ def first_model(part: Part, digits: Digits, costs: Floats, chances: Floats, valu
     return choice
 
 
-@kernel
+@inner_kernel
 def solved(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The first model of a strategy of least expected cost; NONE if too much is open."""
     bits = np.full(len(plan.answered_by), -1, np.int64)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Bools, Floats, Int32s
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel
 from caddis.ordering.kernels.layout import MOST_ASKED, NONE, Clauses, PlanArrays
 
 
@@ -50,7 +50,7 @@ class Conditions(NamedTuple):
     """Which of them must be true for the clause of each edge to pass, and which false, as bits."""
 
 
-@kernel
+@inner_kernel
 def open_edges(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> Edges:
     """The edges of open clauses."""
     size = used = 0
@@ -78,7 +78,7 @@ def open_edges(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> Ed
     return Edges(starts, places, models, passes, reaches)
 
 
-@kernel
+@inner_kernel
 def conditions(begin: int, edges: Edges, clauses: Clauses, plan: PlanArrays) -> Conditions:
     """What open clauses need of their models."""
     models = len(plan.costs)
@@ -101,7 +101,7 @@ def conditions(begin: int, edges: Edges, clauses: Clauses, plan: PlanArrays) -> 
     return Conditions(asks, asked, needs)
 
 
-@kernel
+@inner_kernel
 def by_model(edges: Edges, models: int) -> tuple[Int32s, Int32s]:
     """The edges of each model: where they start, and which."""
     used = edges.starts[-1]
@@ -138,13 +138,13 @@ class Idle(NamedTuple):
     """
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def missed(reach: float) -> float:
     """The factor of a clause that gets to a model with this probability."""
     return TINY if reach >= CERTAIN else 1 - reach
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def scaled(rest: float) -> tuple[float, int]:
     """The product within bounds, and how many TINYs were taken out of it for that."""
     if rest < TINY:
@@ -154,7 +154,7 @@ def scaled(rest: float) -> tuple[float, int]:
     return rest, 0
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def need(zeros: int, rest: float) -> float:
     """How likely a model runs."""
     while zeros < 0:
@@ -166,7 +166,7 @@ def need(zeros: int, rest: float) -> float:
     return 1 - rest
 
 
-@kernel
+@inner_kernel
 def idle_models(edges: Edges, models: int) -> Idle:
     """The products before any outcome."""
     zeros, rests = np.zeros(models, np.int32), np.ones(models)
@@ -184,7 +184,7 @@ def idle_models(edges: Edges, models: int) -> Idle:
     )
 
 
-@kernel(error_model="numpy")
+@inner_kernel(error_model="numpy")
 def replace(edge: int, after: float, touched: int, edges: Edges, idle: Idle) -> int:
     """Change the reach of an edge, and give how many models are touched then."""
     model = edges.models[edge]
@@ -198,7 +198,7 @@ def replace(edge: int, after: float, touched: int, edges: Edges, idle: Idle) -> 
     return touched
 
 
-@kernel
+@inner_kernel
 def shift(members: Int32s, chances: Floats, edges: Edges, idle: Idle) -> int:
     """Suppose that a model has run, and that each of its clauses has passed with a chance.
 
@@ -218,7 +218,7 @@ def shift(members: Int32s, chances: Floats, edges: Edges, idle: Idle) -> int:
     return touched
 
 
-@kernel
+@inner_kernel
 def value_change(touched: int, idle: Idle, costs: Floats) -> float:
     """How much an outcome changes the value of the state; the outcome is forgotten."""
     total = 0.0
@@ -232,7 +232,7 @@ def value_change(touched: int, idle: Idle, costs: Floats) -> float:
     return total
 
 
-@kernel
+@inner_kernel
 def after_answers(
     model: int,
     members: Int32s,
@@ -261,14 +261,14 @@ def after_answers(
     return total
 
 
-@kernel
+@inner_kernel
 def after_many_answers(members: Int32s, edges: Edges, idle: Idle, plan: PlanArrays) -> float:
     """The same for a model of very many outcomes: clauses are taken to pass independently."""
     touched = shift(members, edges.passes[members], edges, idle)
     return value_change(touched, idle, plan.costs)
 
 
-@kernel
+@inner_kernel
 def lookahead(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The model that minimises its cost and what is expected to remain after it."""
     models = len(plan.costs)

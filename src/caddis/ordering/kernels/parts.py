@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Int32s, Int64s
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel
 from caddis.ordering.kernels.layout import Clauses, GraphArrays, PlanArrays
 from caddis.ordering.kernels.residual import hashed
 
@@ -34,7 +34,7 @@ class Scratch(NamedTuple):
     """The sum of the hashes of the clauses that lead to each shared link."""
 
 
-@kernel
+@inner_kernel
 def new_scratch(graph: GraphArrays, plan: PlanArrays) -> Scratch:
     """Memory that is enough for the largest event of a graph."""
     most = 1
@@ -54,7 +54,7 @@ def new_scratch(graph: GraphArrays, plan: PlanArrays) -> Scratch:
     )
 
 
-@kernel
+@inner_kernel
 def root(parents: Int32s, place: int) -> int:
     """The place that stands for a part."""
     # Each step also halves the path, so that later searches are short.
@@ -64,7 +64,7 @@ def root(parents: Int32s, place: int) -> int:
     return place
 
 
-@kernel
+@inner_kernel
 def join(parents: Int32s, one: int, other: int) -> None:
     """Make one part of two; the lower place stands for it."""
     # Clauses with the same parent are in one part: that saves most searches for roots.
@@ -73,7 +73,7 @@ def join(parents: Int32s, one: int, other: int) -> None:
         parents[max(one, other)] = min(one, other)
 
 
-@kernel
+@inner_kernel
 def meet(place: int, at: int, event: int, stamps: Int32s, places: Int32s, parents: Int32s) -> None:
     """Join a clause with the one that first had a model or a link, or make it that one."""
     if stamps[at] == event:
@@ -82,7 +82,7 @@ def meet(place: int, at: int, event: int, stamps: Int32s, places: Int32s, parent
         stamps[at], places[at] = event, place
 
 
-@kernel
+@inner_kernel
 def join_clauses(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch) -> None:
     """Join all clauses of an event that hang together."""
     begin, parents, clauses = graph.starts[event], scratch.parents, graph.clauses
@@ -103,7 +103,7 @@ def join_clauses(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scra
             clause = clauses.twins[clause]
 
 
-@kernel
+@inner_kernel
 def part_ends(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch) -> int:
     """Put an event's clauses in the order of their parts, and give how many parts there are.
 
@@ -138,7 +138,7 @@ def part_ends(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch
     return parts
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def mixed(value: int) -> int:
     """A hash of an integer: the multipliers are those of splitmix64."""
     bits = np.uint64(value) * np.uint64(0xBF58476D1CE4E5B9)
@@ -146,7 +146,7 @@ def mixed(value: int) -> int:
     return np.int64(bits * np.uint64(0x94D049BB133111EB))  # type: ignore[return-value]
 
 
-@kernel
+@inner_kernel
 def state_key(begin: int, count: int, clauses: Clauses, scratch: Scratch) -> int:
     """A hash of what is open in a part: its clauses, and which of them share links.
 
@@ -182,7 +182,7 @@ def state_key(begin: int, count: int, clauses: Clauses, scratch: Scratch) -> int
     return key | 1
 
 
-@kernel
+@inner_kernel
 def forget_links(begin: int, count: int, clauses: Clauses, scratch: Scratch) -> None:
     """Clear the sums of the links of a part."""
     for i in range(begin, begin + count):

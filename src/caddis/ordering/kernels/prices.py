@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from caddis.arrays import Floats, Int32s
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel
 from caddis.ordering.kernels.layout import NONE, Clauses, PlanArrays
 
 
-@kernel
+@inner_kernel
 def is_first(literals: Int32s, start: int, at: int, answered_by: Int32s) -> bool:
     """Whether no literal of the clause before `at` is answered by the same model."""
     model = answered_by[literals[at] >> 1]
@@ -24,7 +24,7 @@ def is_first(literals: Int32s, start: int, at: int, answered_by: Int32s) -> bool
     return True
 
 
-@kernel
+@inner_kernel
 def pass_chance(literals: Int32s, at: int, end: int, plan: PlanArrays) -> tuple[float, int]:
     """How likely the model of a literal leaves its clause alive, and how many edges it covers."""
     model = plan.answered_by[literals[at] >> 1]
@@ -36,7 +36,7 @@ def pass_chance(literals: Int32s, at: int, end: int, plan: PlanArrays) -> tuple[
     return chance, edges
 
 
-@kernel
+@inner_kernel
 def best_ratio(costs: Floats, gains: Floats) -> int:
     """The model with the least cost for its gain; models without any gain are no choice."""
     best, least = NONE, np.inf
@@ -46,7 +46,7 @@ def best_ratio(costs: Floats, gains: Floats) -> int:
     return best
 
 
-@kernel
+@inner_kernel
 def unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """Liu et al.'s edge cover (equation 1 of the adaptive-filtering paper).
 
@@ -64,7 +64,7 @@ def unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> in
     return best_ratio(plan.costs, gains)
 
 
-@kernel
+@inner_kernel
 def share_range(begin: int, count: int, clauses: Clauses) -> tuple[int, int]:
     """The shared links of open clauses lie from the first number up to the second.
 
@@ -80,7 +80,7 @@ def share_range(begin: int, count: int, clauses: Clauses) -> tuple[int, int]:
     return low, max(low, high)
 
 
-@kernel
+@inner_kernel
 def links_waiting(clause: int, clauses: Clauses) -> int:
     """How many links still wait for a clause or its twins: those that are satisfied do not."""
     waiting, done = clauses.weights[clause], clauses.done
@@ -91,7 +91,7 @@ def links_waiting(clause: int, clauses: Clauses) -> int:
     return int(waiting)
 
 
-@kernel
+@inner_kernel
 def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The unit price with the edges that go along when a link is satisfied: the paper's EMEC.
 
@@ -132,7 +132,7 @@ def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArra
     return best_ratio(plan.costs, gains)
 
 
-@kernel
+@inner_kernel
 def prank(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """Munagala et al.'s rank: the cost by the clauses that a model is expected to refute.
 
@@ -150,7 +150,7 @@ def prank(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     return best_ratio(plan.costs, gains)
 
 
-@kernel
+@inner_kernel
 def cheapest_refutation(begin: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The first literal of the first open clause: what one subscription alone would run."""
     first = clauses.literals[clauses.literal_starts[clauses.order[begin]]]

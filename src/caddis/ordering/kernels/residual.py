@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from caddis.arrays import Bools, Floats, Int32s, Int64s
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel, kernel
 from caddis.matching.index import NOTHING
 from caddis.models import NO, UNASKED, YES, Marks
 from caddis.ordering.kernels.layout import DROPPED, REFUSED, SATISFIED, Clauses
@@ -133,7 +133,7 @@ def share_links(
     return starts, out, done[:total].copy()
 
 
-@kernel
+@inner_kernel
 def doubled(flags: Bools) -> Bools:
     """Copy the flags, and add as many again that are off."""
     larger = np.zeros(2 * len(flags), np.bool_)
@@ -146,7 +146,7 @@ MANY = 12
 """From this number on, equal clauses are found by hashing instead of comparing all pairs."""
 
 
-@kernel
+@inner_kernel
 def thin(literals: Int32s, start: int, count: int, known: Marks) -> int:
     """Take out what is answered, and give how many literals are left; -1 if one is not true.
 
@@ -165,7 +165,7 @@ def thin(literals: Int32s, start: int, count: int, known: Marks) -> int:
     return kept - start
 
 
-@kernel
+@inner_kernel
 def thin_chance(literals: Int32s, start: int, end: int, known: Marks, chances: Floats) -> float:
     """How likely what is left of a clause holds; -1 if one of its literals is not true."""
     chance = 1.0
@@ -179,7 +179,7 @@ def thin_chance(literals: Int32s, start: int, end: int, known: Marks, chances: F
     return chance
 
 
-@kernel
+@inner_kernel
 def close(clause: int, verdict: int, clauses: Clauses) -> bool:
     """Give a clause and its twins their verdict, and say whether that satisfied a shared link."""
     news, done = False, clauses.done
@@ -193,7 +193,7 @@ def close(clause: int, verdict: int, clauses: Clauses) -> bool:
     return news
 
 
-@kernel
+@inner_kernel
 def waits(clause: int, clauses: Clauses) -> bool:
     """Whether any link still waits for a clause or its twins."""
     # A pinned clause has a link that no other clause can satisfy.
@@ -207,7 +207,7 @@ def waits(clause: int, clauses: Clauses) -> bool:
     return False
 
 
-@kernel
+@inner_kernel
 def need_the_same(one: int, other: int, clauses: Clauses) -> bool:
     """Whether two clauses need the same; the literals of both are in one order."""
     if clauses.literal_counts[one] != clauses.literal_counts[other]:
@@ -219,7 +219,7 @@ def need_the_same(one: int, other: int, clauses: Clauses) -> bool:
     return True
 
 
-@kernel
+@inner_kernel
 def join_twins(first: int, other: int, clauses: Clauses) -> None:
     """Hang a clause and its twins behind another one."""
     # Twins are a list: that of the other clause goes between the first clause and its own twins.
@@ -231,7 +231,7 @@ def join_twins(first: int, other: int, clauses: Clauses) -> None:
     clauses.weights[first] += clauses.weights[other]
 
 
-@kernel
+@inner_kernel
 def merge_few(begin: int, count: int, clauses: Clauses) -> int:
     """Make one clause of those that need the same, by comparing all pairs; gives how many are left.
 
@@ -250,7 +250,7 @@ def merge_few(begin: int, count: int, clauses: Clauses) -> int:
     return kept - begin
 
 
-@kernel
+@inner_kernel
 def hashed(literals: Int32s, start: int, count: int) -> int:
     """A hash of a clause's literals, in their order."""
     # FNV's start and a multiplier of golden ratio; the shift brings high bits down, since slots are
@@ -262,7 +262,7 @@ def hashed(literals: Int32s, start: int, count: int) -> int:
     return np.int64(value & np.uint64(0x7FFFFFFFFFFFFFFF))  # type: ignore[return-value]
 
 
-@kernel
+@inner_kernel
 def merge_many(begin: int, count: int, clauses: Clauses) -> int:
     """The same as `merge_few`, by hashing."""
     size = 32
@@ -285,7 +285,7 @@ def merge_many(begin: int, count: int, clauses: Clauses) -> int:
     return kept - begin
 
 
-@kernel
+@inner_kernel
 def drop_idle(begin: int, count: int, clauses: Clauses) -> int:
     """Drop the clauses that no link waits for, and give how many are left."""
     kept, order = begin, clauses.order
@@ -299,7 +299,7 @@ def drop_idle(begin: int, count: int, clauses: Clauses) -> int:
     return kept - begin
 
 
-@kernel
+@inner_kernel
 def settle(begin: int, count: int, clauses: Clauses, known: Marks, news: bool) -> int:
     """Draw the conclusions of what is known of an event, and give how many clauses are still open.
 

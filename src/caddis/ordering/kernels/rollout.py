@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caddis.arrays import Floats, Int32s, Int64s
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel
 from caddis.models import NO, UNASKED, YES, Marks
 from caddis.ordering.kernels.layout import MOST_ASKED, NONE, Clauses, PlanArrays
 from caddis.ordering.kernels.lookahead import lookahead
@@ -53,7 +53,7 @@ class Stack(NamedTuple):
     """How many steps are left."""
 
 
-@kernel
+@inner_kernel
 def sizes(begin: int, count: int, clauses: Clauses) -> tuple[int, int, int, int]:
     """How many literals, edges to shared links, and links a part has, with the lowest link third.
 
@@ -72,7 +72,7 @@ def sizes(begin: int, count: int, clauses: Clauses) -> tuple[int, int, int, int]
     return size, shared, lowest, max(highest - lowest + 1, 0)
 
 
-@kernel
+@inner_kernel
 def new_stack(count: int, size: int, shared: int, links: int, concepts: int) -> Stack:
     """An empty stack for a part, of which nothing is known."""
     depths = MOST_DEPTH + 1
@@ -93,7 +93,7 @@ def new_stack(count: int, size: int, shared: int, links: int, concepts: int) -> 
     return Stack(np.zeros(depths, np.int64), clauses, known, np.zeros(1, np.int64))
 
 
-@kernel
+@inner_kernel
 def compact(begin: int, count: int, clauses: Clauses, concepts: int) -> Stack:
     """Copy a part to the first row of a new stack; twins become one clause.
 
@@ -123,7 +123,7 @@ def compact(begin: int, count: int, clauses: Clauses, concepts: int) -> Stack:
     return stack
 
 
-@kernel
+@inner_kernel
 def row(stack: Stack, depth: int) -> Clauses:
     """The clauses as they are at a depth."""
     rows = stack.clauses
@@ -142,7 +142,7 @@ def row(stack: Stack, depth: int) -> Clauses:
     )
 
 
-@kernel
+@inner_kernel
 def push(stack: Stack, depth: int) -> None:
     """Copy a row to the next, and settle that by what is known."""
     clauses = stack.clauses
@@ -163,7 +163,7 @@ def push(stack: Stack, depth: int) -> None:
     stack.counts[to] = settle(FIRST, count, row(stack, to), stack.known, count < 0)
 
 
-@kernel
+@inner_kernel
 def pick(by_price: bool, stack: Stack, depth: int, plan: PlanArrays) -> int:
     """What one of the two policies would run at a depth."""
     if by_price:
@@ -171,7 +171,7 @@ def pick(by_price: bool, stack: Stack, depth: int, plan: PlanArrays) -> int:
     return lookahead(FIRST, stack.counts[depth], row(stack, depth), plan)
 
 
-@kernel
+@inner_kernel
 def concepts_at(stack: Stack, depth: int, model: int, answered_by: Int32s, asked: Int32s) -> int:
     """How many concepts of a model are open at a depth, or -1 if they do not fit `asked`."""
     clauses = stack.clauses
@@ -195,7 +195,7 @@ def concepts_at(stack: Stack, depth: int, model: int, answered_by: Int32s, asked
     return found
 
 
-@kernel
+@inner_kernel
 def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanArrays) -> float:
     """The expected cost of running a model and then following a policy.
 
@@ -236,7 +236,7 @@ def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanA
     return float(total)
 
 
-@kernel
+@inner_kernel
 def suppose(stack: Stack, outcome: int, asks: int, asked: Int32s, chances: Floats) -> float:
     """Suppose that the asked concepts are as the outcome's bits say; gives how likely that is."""
     chance = 1.0
@@ -247,14 +247,14 @@ def suppose(stack: Stack, outcome: int, asks: int, asked: Int32s, chances: Float
     return chance
 
 
-@kernel
+@inner_kernel
 def forget(stack: Stack) -> None:
     """Suppose that nothing is known."""
     for concept in range(len(stack.known)):
         stack.known[concept] = UNASKED
 
 
-@kernel
+@inner_kernel
 def better(stack: Stack, ahead: int, plan: PlanArrays) -> int:
     """The lookahead's choice, unless following the unit price instead is expected to cost less."""
     price = pick(BY_PRICE, stack, FIRST, plan)
@@ -269,7 +269,7 @@ def better(stack: Stack, ahead: int, plan: PlanArrays) -> int:
     return price if other < least else ahead
 
 
-@kernel
+@inner_kernel
 def promise(stack: Stack, clause: int, plan: PlanArrays) -> float:
     """What a clause alone is expected to cost, divided by its chance to hold: less is better."""
     clauses = stack.clauses
@@ -280,7 +280,7 @@ def promise(stack: Stack, clause: int, plan: PlanArrays) -> float:
     return cost / max(chance, 1e-12)
 
 
-@kernel
+@inner_kernel
 def by_promise(stack: Stack, plan: PlanArrays) -> Int32s:
     """The clauses of the first row, in the order in which they are tried."""
     count = stack.counts[0]
@@ -290,7 +290,7 @@ def by_promise(stack: Stack, plan: PlanArrays) -> Int32s:
     return np.argsort(promises).astype(np.int32)
 
 
-@kernel
+@inner_kernel
 def gate(stack: Stack, clause: int, waiting: Floats) -> float:
     """How likely a link still waits for a clause when its turn comes."""
     clauses = stack.clauses
@@ -302,7 +302,7 @@ def gate(stack: Stack, clause: int, waiting: Floats) -> float:
     return 1 - satisfied
 
 
-@kernel
+@inner_kernel
 def value(stack: Stack, tried: Int32s, plan: PlanArrays, waiting: Floats, idle: Floats) -> float:
     """What is expected to be paid for the first row, with what is known besides."""
     clauses = stack.clauses
@@ -330,7 +330,7 @@ def value(stack: Stack, tried: Int32s, plan: PlanArrays, waiting: Floats, idle: 
     return total
 
 
-@kernel
+@inner_kernel
 def open_models(stack: Stack, plan: PlanArrays) -> Int64s:
     """The models that clauses of the first row need."""
     clauses = stack.clauses
@@ -340,7 +340,7 @@ def open_models(stack: Stack, plan: PlanArrays) -> Int64s:
     return np.flatnonzero(needed)
 
 
-@kernel
+@inner_kernel
 def lookahead_either(stack: Stack, plan: PlanArrays) -> int:
     """The model that minimises its cost and what is expected to remain after it.
 
