@@ -29,10 +29,12 @@ from rich.console import Console
 
 import caddis
 from caddis.arrays import Bools
+from caddis.compiling import prepare
 from caddis.lab.figures import Row, print_table
+from caddis.matching import NEEDED as MATCHING
 from caddis.models import Asker, Catalogue, Model, OnnxImages, Statistics, efficientnet_lite
 from caddis.models import concept as concept_of
-from caddis.ordering import POLICIES, Executor, warm_up
+from caddis.ordering import POLICIES, Executor, needed
 from caddis.ordering.certificate import event_certificates
 
 SCHEMA = pa.schema(
@@ -303,7 +305,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     given = arguments()
-    warm_up()
+    prepare(MATCHING, needed())
     one = setting(given.photos, given.events, given.subscriptions, given.cities)
     console = Console()
     print_table(console, "What photos cost", policy_rows(one), ["certificate"])

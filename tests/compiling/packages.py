@@ -24,6 +24,9 @@ from caddis.lower_kernels import Row, double
 @kernel
 def answer(row):
     return double(row.first) + row.second
+
+def warm_up():
+    answer(Row(np.int64(10), np.int64(1)))
 """
 CALLEE = """
 from typing import NamedTuple
@@ -42,7 +45,7 @@ def double(number):
 ASK = """
 import json, logging, sys, tempfile, warnings
 import numpy as np
-tempfile.tempdir = {temporary!r}
+tempfile.tempdir = TEMPORARY
 compiled = []
 class Listed(logging.Handler):
     def emit(self, record):
@@ -96,7 +99,7 @@ class SmallPackage:
     def kept(self) -> list[Path]:
         return sorted(self.package.parent.rglob("*.kernel"))
 
-    def start(self, **environment: str) -> "subprocess.Popen[str]":
+    def start(self, code: str = ASK, **environment: str) -> "subprocess.Popen[str]":
         inherited = {
             name: value
             for name, value in os.environ.items()
@@ -104,16 +107,20 @@ class SmallPackage:
         }
         inherited |= {"HOME": str(self.home), "PYTHONPATH": str(self.package.parent)}
         inherited["PYTHONDONTWRITEBYTECODE"] = "1"
-        code = ASK.format(temporary=str(self.temporary))
         return subprocess.Popen(
-            [sys.executable, "-c", code],
+            [sys.executable, "-c", code.replace("TEMPORARY", repr(str(self.temporary)))],
             env=inherited | environment,
             stdout=subprocess.PIPE,
             text=True,
         )
 
+    def run(self, code: str, **environment: str) -> list[str]:
+        """The lines that a process prints."""
+        out, _ = self.start(code, **environment).communicate(timeout=120)
+        return out.splitlines()
+
     def ask(self, **environment: str) -> Asked:
-        return said(self.start(**environment))
+        return said(self.start(ASK, **environment))
 
 
 def said(process: "subprocess.Popen[str]") -> Asked:

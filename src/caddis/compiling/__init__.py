@@ -9,6 +9,10 @@ fingerprints   what a kernel is made from: itself, and all that it refers to
 targets        what it is made for: versions of Python, numba and numpy, and the processor
 folders        where compiled kernels may be kept, and which of these folders can be trusted
 cache          a kernel's compiled forms on disk
+needs          what a room needs compiled, and whether that is done
+processes      compiling in processes of their own, while others work
 """
 
 from caddis.compiling.decorator import inner_kernel, kernel
+from caddis.compiling.needs import Need
+from caddis.compiling.processes import Compilation, prepare, start_compiling

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.caching import _Cache
-from numba.core.codegen import JITCPUCodegen
 from numba.core.compiler import CompileResult
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
@@ -37,7 +36,7 @@ from numba.core.types import Callable
 
 from caddis.compiling.fingerprints import UnknownGlobal, described, fingerprint, name_of
 from caddis.compiling.folders import VARIABLE, Folder, candidates, shipped
-from caddis.compiling.targets import portable_target, runs_portable_code, target_of
+from caddis.compiling.targets import target, usable_targets
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +66,7 @@ class KernelCache(_Cache):
         """The compiled form for a signature; None if there is none that can be used."""
         target_context.refresh()
         name = self._name(sig)
-        for folder, path in () if name is None else _places(name, target_context.codegen()):
+        for folder, path in () if name is None else _places(name):
             found = _read(folder, path, target_context)
             if found is not None:
                 return found
@@ -82,7 +81,7 @@ class KernelCache(_Cache):
         folder = chosen_folder()
         if folder is None:
             return
-        path = folder.path / target_of(data.codegen) / name
+        path = folder.path / target() / name
         try:
             _write(path, dumps(data._reduce()))  # noqa: SLF001
         except OSError as error:
@@ -124,15 +123,28 @@ def chosen_folder() -> Folder | None:
     return None
 
 
-def _places(name: str, codegen: JITCPUCodegen) -> Iterator[tuple[Folder, Path]]:
-    """Where a compiled form may lie: what was made for this very processor comes first."""
-    targets = [target_of(codegen)]
-    if runs_portable_code():
-        targets.append(portable_target())
-    for target in dict.fromkeys(targets):
+def mark(name: str) -> None:
+    """Note that something has been compiled in full, if compiled kernels can be kept."""
+    folder = chosen_folder()
+    if folder is not None:
+        _write(folder.path / target() / name, b"")
+
+
+def marked(name: str) -> bool:
+    """Whether that has been noted, in a folder that can be trusted."""
+    for folder, path in _places(name):
+        with suppress(OSError):
+            if folder.trusts(path.stat()):
+                return True
+    return False
+
+
+def _places(name: str) -> Iterator[tuple[Folder, Path]]:
+    """Where a file may lie."""
+    for place in usable_targets():
         for folder in (*candidates(), shipped()):
             if folder.readable():
-                yield folder, folder.path / target / name
+                yield folder, folder.path / place / name
 
 
 def _read(folder: Folder, path: Path, target_context: CPUContext) -> CompileResult | None:

@@ -21,6 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Options = dict[str, Any]
 NO_C_ENTRY: Options = {"no_cfunc_wrapper": True}
 NO_PYTHON_ENTRY: Options = {"no_cpython_wrapper": True}
+_kernels: list[Dispatcher] = []
 
 
 @overload
@@ -39,6 +40,7 @@ def kernel(function: F | None = None, /, **options: Any) -> F | Callable[[F], F]
             # `cache=True` would do the same with numba's own cache, which refuses to import where
             # it finds no folder, and does not see that a callee has changed.
             dispatcher._cache = KernelCache(dispatcher)  # type: ignore[attr-defined] # noqa: SLF001
+            _kernels.append(dispatcher)
         return dispatcher
 
     return compiled if function is None else compiled(function)
@@ -70,6 +72,7 @@ class InnerKernel(CPUDispatcher):
     def __init__(self, inner: Dispatcher[Any], options: Options) -> None:
         super().__init__(inner.py_func, targetoptions=inner.targetoptions)
         self._options = options
+        _kernels.append(self)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it from Python, as tests do: it is compiled once more, as a kernel of its own."""
@@ -78,3 +81,8 @@ class InnerKernel(CPUDispatcher):
     @cached_property
     def _entry(self) -> Callable[..., Any]:
         return kernel(**self._options)(self.py_func)
+
+
+def kernels() -> int:
+    """How many kernels have been imported."""
+    return len(_kernels)

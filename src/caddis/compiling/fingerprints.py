@@ -19,7 +19,14 @@ from numba.core import config
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import Type
 
-SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
+SETTINGS = (
+    "OPT",
+    "BOUNDSCHECK",
+    "DEBUGINFO_DEFAULT",
+    "ENABLE_AVX",
+    "LOOP_VECTORIZE",
+    "SLP_VECTORIZE",
+)
 """Those of numba's settings that change what it compiles."""
 PLAIN = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))
 

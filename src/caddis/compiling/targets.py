@@ -16,7 +16,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba.core.codegen import JITCPUCodegen
+from numba.core import config
 
 PORTABLE = "x86-64-v3"
 """The level for which kernels are compiled that are to run on other machines."""
@@ -43,9 +43,13 @@ def versions() -> str:
     )
 
 
-def target_of(codegen: JITCPUCodegen) -> str:
-    """The name of the folder for what a process compiles."""
-    _, processor, features = codegen.magic_tuple()
+@cache
+def target() -> str:
+    """The name of the folder for what this process compiles."""
+    processor = getattr(config, "CPU_NAME", None) or llvm.get_host_cpu_name()
+    features = getattr(config, "CPU_FEATURES", None)
+    if features is None:
+        features = llvm.get_host_cpu_features().flatten()
     if processor == PORTABLE and not features:
         return portable_target()
     digest = hashlib.sha256(features.encode()).hexdigest()[:8]
@@ -57,8 +61,14 @@ def portable_target() -> str:
     return f"{versions()}-{PORTABLE}"
 
 
+def usable_targets() -> list[str]:
+    """The folders whose code runs here: what was made for this very processor comes first."""
+    portable = [portable_target()] if _runs_portable_code() else []
+    return list(dict.fromkeys([target(), *portable]))
+
+
 @cache
-def runs_portable_code() -> bool:
+def _runs_portable_code() -> bool:
     """Whether this machine's processor has what code for most machines may use."""
     here = llvm.get_host_cpu_features()
     return platform.machine() == "x86_64" and all(here.get(name, False) for name in FEATURES)

@@ -20,4 +20,4 @@ from caddis.matching.links import (
     named_errors,
     subscription_ids_of,
 )
-from caddis.matching.matcher import Matcher, warm_up
+from caddis.matching.matcher import NEEDED, Matcher, warm_up

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Anys, Bools, Int32s, Int64s, offsets_of, places_in_rows
+from caddis.compiling import Need
 from caddis.errors import InvalidSubscriptions, ModelError, SubscriptionError
 from caddis.language import ClauseTable, Column, Vocabulary, parse_all
 from caddis.matching import tables
@@ -229,13 +230,12 @@ class Matcher:
         return keep
 
 
+NEEDED = Need("caddis.matching")
+
+
 @cache
 def warm_up() -> None:
-    """Compile the kernels if this machine has not done so: some seconds once, then milliseconds.
-
-    Called before worker processes start, so that they find the compiled kernels on disk instead
-    of each compiling their own.
-    """
+    """Compile the kernels, if this machine has not yet, by matching one event."""
     schema = pa.schema([("text", pa.string()), ("number", pa.int64()), ("real", pa.float64())])
     wheres = [
         "text = 'a' AND text LIKE '%a' AND number = 1 AND real < 0.5",

@@ -12,7 +12,7 @@ been. The loops of all this are in `kernels`.
 
 from caddis.ordering.deciding import EventProblem
 from caddis.ordering.demand import Demand, unshared
-from caddis.ordering.executor import Executor, Outcome, warm_up
+from caddis.ordering.executor import Executor, Outcome, needed, warm_up
 from caddis.ordering.explaining import (
     Answer,
     EventExplained,

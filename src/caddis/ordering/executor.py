@@ -15,7 +15,6 @@ old one unless it would cost noticeably more.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,8 +23,9 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Floats, Int32s, places_in_rows
-from caddis.language import Concept
-from caddis.matching import LinkMatcher, Matcher
+from caddis.compiling import Need
+from caddis.language import Column, Concept
+from caddis.matching import LinkMatcher
 from caddis.matching.kernels import in_row_order
 from caddis.models import (
     NO,
@@ -37,7 +37,6 @@ from caddis.models import (
     Reading,
     Statistics,
     Tally,
-    concept,
 )
 from caddis.ordering.deciding import BatchRun, EventProblem, Watch
 from caddis.ordering.demand import GONE, Demand
@@ -81,6 +80,9 @@ class Executor:
     statistics: what is believed of the models; it learns from every batch.
     policy: the name of one of POLICIES; None for the default.
 
+    >>> import time
+    >>> from caddis.matching import Matcher
+    >>> from caddis.models import concept
     >>> @concept(reads="title")
     ... def shouts(title):
     ...     return title.isupper()
@@ -121,6 +123,7 @@ class Executor:
         several = np.zeros(int(self.demand.link_offsets[-1]), bool)
         several[self.demand.shares] = True
         self._several = several if several.any() else np.zeros(0, bool)
+        self._several.flags.writeable = False  # as in a Matcher: another type is compiled again
 
     @property
     def concepts(self) -> tuple[Concept, ...]:
@@ -202,26 +205,34 @@ def _declared_cost(reading: Reading) -> float:
     return reading.model.cost
 
 
+def needed(policy: str | None = None) -> Need:
+    """What must be compiled for a policy."""
+    return Need("caddis.ordering", POLICIES.named(policy).name)
+
+
 @cache
-def warm_up() -> None:
-    """Compile the kernels if this machine has not done so: a minute once, then milliseconds."""
+def warm_up(policy: str | None = None) -> None:
+    """Compile the kernels of a policy, if this machine has not yet, by deciding one event."""
+    column = Column(("event",), pa.binary())
+    concepts = tuple(Concept(name, column) for name in ("one", "two", "three"))
+    demand = Demand.from_edges(
+        concepts,
+        [(0, 3), (2, 4)],
+        np.array([0, 1, 1], np.int32),
+        np.arange(3),
+        np.array([0, 0, 1]),
+        [0, 3],
+        [0, 2],
+    )
+    answered_by = np.array([0, 0, 1], np.int32)
+    plan = Plan.of(demand, np.ones(2), np.full(3, 0.5), answered_by)
+    events, clauses = np.zeros(3, np.int32), np.arange(3, dtype=np.int32)
+    concepts_asked = concepts_of(plan)
 
-    @concept(answers=["one", "two"])
-    def both(_: str) -> list[bool]:
-        return [True, False]
+    def answer(model: int, asking: Int32s) -> Marks:
+        return np.full((len(asking), len(concepts_asked[model])), YES, np.uint8)
 
-    @concept()
-    def three(_: str) -> bool:
-        return True
-
-    catalogue = Catalogue([both, three])
-    schema = pa.schema([("text", pa.string())])
-    wheres = ["one(text) AND NOT two(text)", "three(text) OR two(text)"]
-    table = pa.table({"subscription_id": [0, 1], "where": wheres})
-    matcher = Matcher.compile(table, schema, concepts=catalogue.vocabulary)
-    asker = Asker(cache=None, clock=time.perf_counter)
-    executor = Executor([matcher], catalogue, statistics=Statistics(), asker=asker)
-    executor.match(pa.record_batch({"text": ["a"]}, schema))
+    decide(Graphs(demand, plan, events, clauses, 1), plan, POLICIES.named(policy), answer)
 
 
 class Planner:

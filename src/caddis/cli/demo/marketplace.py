@@ -22,7 +22,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from caddis.cli.demo.command import DemoOptions
-from caddis.cli.shell import Job, count, rate, require_java, show_rows, start_spark
+from caddis.cli.shell import (
+    Job,
+    begin_compiling,
+    count,
+    needed_kernels,
+    rate,
+    require_java,
+    show_rows,
+    start_spark,
+)
 from caddis.files import write_parts
 
 if TYPE_CHECKING:
@@ -91,10 +100,11 @@ def match_marketplace(options: DemoOptions, job: Job) -> MarketplaceSummary:
     """Make the data and match it."""
     began = time.monotonic()
     require_java()
+    begin_compiling(needed_kernels(), job)
     temporary = tempfile.TemporaryDirectory(prefix="caddis-demo-")
     folder = Path(job.resources.enter_context(temporary))
     subscriptions, offers = _make_data(options, folder / "offers", job)
-    spark = start_spark(options.master, "UTC", job)
+    spark = start_spark(options.master, "UTC", job, needed_kernels())
     from caddis.spark.base import spark_failures
 
     with spark_failures():

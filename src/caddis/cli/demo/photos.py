@@ -27,7 +27,9 @@ from caddis.cli.demo.contact_sheet import Section, Sheet, sections_of, write_she
 from caddis.cli.shell import (
     Job,
     ModelSummary,
+    begin_compiling,
     count,
+    needed_kernels,
     rate,
     require_java,
     show_rows,
@@ -123,12 +125,14 @@ def match_photos(options: DemoOptions, job: Job) -> PhotoSummary:
 
     began = time.monotonic()
     require_java()
+    kernels = needed_kernels(models=True)
+    begin_compiling(kernels, job)
     models = _open_models(job)
     temporary = tempfile.TemporaryDirectory(prefix="caddis-photos-")
     folder = Path(job.resources.enter_context(temporary))
     events = _make_stream(options, folder, job)
     subscriptions = photo_subscriptions(options.subscription_count, options.seed)
-    spark = start_spark(options.master, "UTC", job)
+    spark = start_spark(options.master, "UTC", job, kernels)
     from caddis.spark import Report
     from caddis.spark.base import spark_failures
 

@@ -89,9 +89,11 @@ def explain_sample(
     keys: what to call the events.
     policy: how models are ordered; None for the default.
     """
-    from caddis.ordering import explain_models, warm_up
+    from caddis.compiling import prepare
+    from caddis.matching import NEEDED as MATCHING
+    from caddis.ordering import explain_models, needed
 
-    warm_up()
+    prepare(MATCHING, needed(policy))
     executor, asker = local_executor(
         inputs.subscriptions,
         events.schema,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from caddis.cli.match.command import MatchOptions
 from caddis.cli.match.preparing import MatchInputs, compile_match, look_at_events, read_inputs
 from caddis.cli.match.summary import MatchSummary
-from caddis.cli.shell import Job, ProblemList, start_spark
+from caddis.cli.shell import Job, ProblemList, needed_kernels, start_spark
 from caddis.errors import EventError
 from caddis.files import (
     CHECKPOINT,
@@ -50,7 +50,8 @@ def _match_into(
     staging: Path, options: MatchOptions, inputs: MatchInputs, summary: MatchSummary, job: Job
 ) -> None:
     """Write matches into the staging folder, together with lists of what went wrong."""
-    spark = start_spark(options.master, options.timezone, job)
+    kernels = needed_kernels(models=bool(inputs.models), policy=inputs.policy)
+    spark = start_spark(options.master, options.timezone, job, kernels)
     from caddis.spark.base import (
         RowCount,
         read_events,
@@ -97,7 +98,8 @@ def match_stream(options: MatchOptions, job: Job) -> MatchSummary:
 def _run_stream(
     options: MatchOptions, inputs: MatchInputs, checkpoint: Path, summary: MatchSummary, job: Job
 ) -> None:
-    spark = start_spark(options.master, options.timezone, job)
+    kernels = needed_kernels(models=bool(inputs.models), policy=inputs.policy)
+    spark = start_spark(options.master, options.timezone, job, kernels)
     from caddis.spark.base import counted, read_event_stream, spark_failures, stream_matches
 
     with naming_bad_lines(options.events, inputs.format), spark_failures():

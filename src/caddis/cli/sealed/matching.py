@@ -155,7 +155,9 @@ def _match(
     options: MatchOptions, directory: Directory, subscriptions: pa.Table, staging: Path, job: Job
 ) -> _Outcome:
     """Match into the staging folder, and list there what could not be used."""
-    spark = start_spark(options.master, "UTC", job)
+    from caddis.sealed.matcher import NEEDED
+
+    spark = start_spark(options.master, "UTC", job, [NEEDED])
     from caddis.spark import Report
     from caddis.spark.base import RowCount, spark_failures, watching_tasks, write_matches
 

@@ -9,15 +9,18 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from caddis.cli.shell.kernels import begin_compiling, finish_compiling
 from caddis.cli.shell.running import Job, debugging
 from caddis.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
+    from caddis.compiling import Need
     from caddis.spark.base import SparkSession
 
 OLDEST_JAVA = 17
@@ -76,14 +79,19 @@ def require_java() -> None:
     )
 
 
-def start_spark(master: str, timezone: str, job: Job) -> SparkSession:
-    """Start a Spark session, which is stopped when the job ends."""
+def start_spark(master: str, timezone: str, job: Job, kernels: Sequence[Need] = ()) -> SparkSession:
+    """Start a Spark session, which is stopped when the job ends.
+
+    kernels: compiled meanwhile if this machine has not compiled them yet.
+    """
+    compilation = begin_compiling(kernels, job)
     with job.screen.step(f"Starting Spark on {master}") as step:
         from caddis.spark.base import local_session
 
         session = local_session(master, timezone=timezone, quiet=not debugging())
         spark = job.resources.enter_context(session)
         step.done = f"Spark started on {master}"
+    finish_compiling(compilation, job)
     return spark
 
 

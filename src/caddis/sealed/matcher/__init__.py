@@ -11,5 +11,5 @@ Loops over tokens are in `kernels`.
 
 from caddis.sealed.matcher.blocks import sealed_clauses_of
 from caddis.sealed.matcher.groups import Sifting
-from caddis.sealed.matcher.matcher import SealedMatcher, warm_up
+from caddis.sealed.matcher.matcher import NEEDED, SealedMatcher, warm_up
 from caddis.sealed.matcher.search import SealedMatches, SealedMatchReport

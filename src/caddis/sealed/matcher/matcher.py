@@ -31,6 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Int32s
+from caddis.compiling import Need
 from caddis.errors import IndexFolderError, InvalidSubscriptions, SealedError, SubscriptionError
 from caddis.files import mapped, mapped_ids, read_numbers, write_array, write_ids, write_numbers
 from caddis.language import ClauseTable, Column
@@ -241,12 +242,12 @@ def _load_group(folder: Path, number: int, described: dict[str, Any]) -> ClauseG
 DIMENSIONS = 3
 
 
+NEEDED = Need("caddis.sealed.matcher")
+
+
 @cache
 def warm_up() -> None:
-    """Compile the kernels, if this machine has not yet: some seconds once, then milliseconds.
-
-    Workers then find them on disk, instead of each compiling their own.
-    """
+    """Compile the kernels, if this machine has not yet, by matching two events."""
     starts = np.arange(4)
     tokens = np.array([1, 1, 2], np.uint64)
     block = ClauseBlock(

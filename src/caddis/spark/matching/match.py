@@ -17,12 +17,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, VariantType
 
+from caddis.compiling import prepare, start_compiling
 from caddis.errors import EventError, ModelError, SubscriptionTableError
 from caddis.language import UTF8_BINARY, collation_of, sql_type
-from caddis.matching import OnInvalid, warm_up
+from caddis.matching import NEEDED as MATCHING
+from caddis.matching import OnInvalid
 from caddis.models import Catalogue, Model
-from caddis.ordering import POLICIES
-from caddis.ordering import warm_up as prepare_models
+from caddis.ordering import POLICIES, needed
 from caddis.spark.base import (
     arrow_schema,
     new_folder,
@@ -85,14 +86,18 @@ def match(
     report: filled with what the models did, once a job has run.
     """
     check_key(events, event_key)
-    warm_up()
     catalogue, policy = Catalogue(models), POLICIES.named(policy).name
+    if models:
+        start_compiling(needed(policy))
+    prepare(MATCHING)
     if on_error not in ("unknown", "raise"):
         raise ModelError(f"on_error is 'unknown' or 'raise', not {on_error!r}")
     store, invalid = _store_of(events, subscriptions, catalogue, on_invalid, index_dir)
     follow = follows(events, subscriptions)
     reader = store.reader()
     folder = _model_folder(events, store, reader, catalogue, follow, statistics)
+    if folder is not None:
+        prepare(needed(policy))
     if report is not None:
         report.begin(None if folder is None else folder.path, invalid)
     opening = PLAIN if folder is None else Models(str(folder.path), policy, on_error)
@@ -182,7 +187,6 @@ def _model_folder(
     if not reader.has_needs and not (follow and catalogue.models):
         return None
     catalogue.assign(called, lambda reading: reading.model.cost)
-    prepare_models()
     path = None if statistics is None else Path(statistics).absolute()
     folder = ModelFolder.create(store.path / "models" / uuid4().hex, catalogue.models, path)
     if not outlives_us(events):

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from caddis.matching import warm_up
+from caddis.compiling import prepare
+from caddis.matching import NEEDED as MATCHING
 from caddis.models import Catalogue
-from caddis.ordering import warm_up as prepare_models
+from caddis.ordering import needed
 from caddis.overlay import BATCH_FORWARDINGS
 from caddis.spark.overlay.batch_broker import BatchBroker, BrokerSettings, EventSettings
 from caddis.spark.overlay.batches import Totals
@@ -163,8 +164,7 @@ class RunningOverlay:
         policy = BATCH_FORWARDINGS.named(events.policy).name
         Catalogue(events.models).check(events.schema)
         self._folder.prepare(events.schema, events.event_key, events.timezone, policy)
-        warm_up()
-        prepare_models()
+        prepare(MATCHING, needed())
 
     def _routed(self) -> list[int]:
         return [broker.routed for broker in self._brokers]

@@ -15,11 +15,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, DataType, IntegralType, StringType
 
+from caddis.compiling import prepare
 from caddis.errors import EventError, SubscriptionTableError
 from caddis.matching import OnInvalid
 from caddis.sealed.events import ROUTING, sealed_schema
 from caddis.sealed.keys import Directory
-from caddis.sealed.matcher import warm_up
+from caddis.sealed.matcher import NEEDED
 from caddis.spark.base import new_folder, outlives_us, removed_at_exit
 from caddis.spark.matching import MatchOperator, Report, Subscriptions, follows, matches_of
 from caddis.spark.sealed.reader import Sealed
@@ -76,7 +77,7 @@ def match_sealed(
         stop the others.
     """
     columns = sealed_columns(events, checked=publishers is not None)
-    warm_up()
+    prepare(NEEDED)
     registry = _read(publishers)
     if isinstance(subscriptions, SubscriptionStore):
         store, invalid = _sealed_store(subscriptions), None

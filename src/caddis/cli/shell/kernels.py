@@ -1,0 +1,42 @@
+"""Compiling kernels while a verb does other things, and showing it where it takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from caddis.cli.shell.running import Job
+    from caddis.compiling import Compilation, Need
+
+
+def needed_kernels(*, models: bool = False, policy: str | None = None) -> list[Need]:
+    """What must be compiled to match, with models or without."""
+    from caddis.matching import NEEDED
+
+    if not models:
+        return [NEEDED]
+    from caddis.ordering import needed
+
+    return [NEEDED, needed(policy)]
+
+
+def begin_compiling(needs: Sequence[Need], job: Job) -> Compilation:
+    """Compile in the background what this machine has not compiled yet."""
+    from caddis.compiling import start_compiling
+
+    compilation = start_compiling(*needs)
+    if compilation.needs:
+        job.resources.callback(compilation.stop)
+        job.screen.say("The kernels are compiled for this machine first, and kept.")
+    return compilation
+
+
+def finish_compiling(compilation: Compilation, job: Job) -> None:
+    """Wait for what is not compiled yet, with a bar."""
+    if not compilation.needs:
+        return
+    names = " and ".join(need.name for need in compilation.needs)
+    with job.screen.step(f"Compiling the kernels of {names}") as step:
+        compilation.wait(lambda done, total: step.update(f"{done} compiled", done, total))
+        step.done = "Kernels compiled"

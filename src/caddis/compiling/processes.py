@@ -1,0 +1,155 @@
+"""Kernels are compiled by processes of their own, side by side, while others work.
+
+A process is this Python again, with `-m caddis.compiling`: it imports nothing of the program that
+asks for it. Whoever asks for what is being compiled already waits for the same process.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from threading import BoundedSemaphore, Lock, Thread
+
+from caddis.compiling.cache import chosen_folder
+from caddis.compiling.folders import PACKAGE
+from caddis.compiling.needs import Need
+
+logger = logging.getLogger(__name__)
+
+Progress = Callable[[int, int], None]
+"""Called with how many kernels have been compiled, and about how many there are."""
+
+SEATS = BoundedSemaphore(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+"""No more processes compile at a time than there are cores."""
+LOOK_EVERY = 0.1
+
+
+class Compiler(Thread):
+    """One process that compiles what one room needs, and the thread that listens to it.
+
+    It says how many kernels there are, and then each that it has compiled, a line each.
+    """
+
+    def __init__(self, need: Need) -> None:
+        super().__init__(name=f"caddis-compiling-{need.name}", daemon=True)
+        self.need = need
+        self.compiled = self.kernels = 0
+        self._stopped = False
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self) -> None:
+        """Start the process when a core is free, and listen until it ends."""
+        with SEATS:
+            if self._stopped:
+                return
+            began = time.monotonic()
+            with _started(self.need) as self._process:
+                assert self._process.stdout is not None
+                for line in self._process.stdout:
+                    self._hear(line)
+            self._report(self._process.returncode, time.monotonic() - began)
+
+    def stop(self) -> None:
+        """End the process; what it has compiled stays compiled."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.terminate()
+
+    def _hear(self, line: str) -> None:
+        kernels, _, compiled = line.strip().partition(" ")
+        self.kernels = int(kernels)
+        self.compiled += bool(compiled)
+
+    def _report(self, code: int, seconds: float) -> None:
+        if code == 0:
+            logger.info("compiled the kernels of %s in %.1f s", self.need.name, seconds)
+        elif not self._stopped:
+            logger.warning(
+                "the kernels of %s could not be compiled beforehand; each process compiles those "
+                "that it calls (python -m caddis.compiling %s shows why)",
+                self.need.name,
+                " ".join(self.need.arguments),
+            )
+
+
+class Compilation:
+    """The kernels that were missing when it began; they are compiled in the background."""
+
+    def __init__(self, compilers: Sequence[Compiler]) -> None:
+        self._compilers = compilers
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What is still being compiled."""
+        return tuple(one.need for one in self._compilers if one.is_alive())
+
+    def wait(self, progress: Progress | None = None) -> None:
+        """Wait until all is compiled."""
+        for one in self._compilers:
+            while one.is_alive():
+                one.join(LOOK_EVERY)
+                if progress is not None:
+                    progress(
+                        sum(compiler.compiled for compiler in self._compilers),
+                        sum(compiler.kernels for compiler in self._compilers),
+                    )
+
+    def stop(self) -> None:
+        """End it, done or not."""
+        for one in self._compilers:
+            one.stop()
+
+
+_compilers: dict[Need, Compiler] = {}
+_lock = Lock()
+
+
+def start_compiling(*needs: Need) -> Compilation:
+    """Begin to compile what has not been compiled on this machine."""
+    if chosen_folder() is None:  # what others compile would be lost
+        return Compilation(())
+    missing = [need for need in dict.fromkeys(needs) if not need.is_met()]
+    return Compilation([_compiler(need) for need in missing])
+
+
+def prepare(*needs: Need) -> None:
+    """Compile what has not been compiled on this machine, and wait until that is done.
+
+    Called before worker processes start, so that they find the compiled kernels on disk instead
+    of each compiling their own.
+    """
+    compilation = start_compiling(*needs)
+    if compilation.needs:
+        logger.info("compiling kernels: %s", ", ".join(need.name for need in compilation.needs))
+    try:
+        compilation.wait()
+    except BaseException:
+        compilation.stop()
+        raise
+
+
+def _compiler(need: Need) -> Compiler:
+    """The one that compiles this already, or a new one."""
+    with _lock:
+        known = _compilers.get(need)
+        if known is not None and known.is_alive():
+            return known
+        _compilers[need] = compiler = Compiler(need)
+        compiler.start()
+        return compiler
+
+
+def _started(need: Need) -> subprocess.Popen[str]:
+    path = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(
+        [sys.executable, "-m", "caddis.compiling", *need.arguments],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
