@@ -7,7 +7,7 @@ import pytest
 
 import caddis as package
 
-VERBS = ["match", "explain", "demo", "doctor"]
+VERBS = ["match", "explain", "demo", "doctor", "warm"]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
 from caddis.compiling import prepare
+from caddis.compiling.targets import portable_target, usable_targets
 from caddis.matching import NEEDED
 from caddis.ordering import needed
 from tests.compiling.packages import CALLER
@@ -26,6 +29,14 @@ print(compilation.needs == start_compiling(need).needs == (need,))
 told = []
 compilation.wait(lambda *numbers: told.append(numbers))
 print(told[-1], compilation.needs)
+"""
+CARRY = """
+from caddis.compiling import Need, start_compiling
+need = Need("caddis.higher_kernels")
+for portable in (True, False):
+    compilation = start_compiling(need, portable=portable)
+    compilation.wait()
+    print(compilation.compiled, compilation.failed, need.is_met(portable=portable))
 """
 MODELS = """
 import logging, time, sys
@@ -88,6 +99,13 @@ def test_a_room_that_fails_is_left_to_those_who_call_its_kernels(package):
 
 def test_two_who_need_the_same_wait_for_one_process_that_tells_how_far_it_is(package):
     assert package.run(WATCH) == ["True", "(2, 2) ()"]
+
+
+@pytest.mark.skipif(len(usable_targets()) == 1, reason="needs an x86-64 processor with AVX2")
+def test_what_was_compiled_to_be_carried_elsewhere_also_runs_here(package):
+    assert package.run(CARRY) == ["2 () True", "0 () True"]
+    assert package.ask().compiled == []
+    assert {path.parent.name for path in package.kept()} == {portable_target()}
 
 
 def test_a_match_with_models_finds_everything_compiled_that_its_rooms_need():

@@ -17,6 +17,7 @@ from caddis.cli.overlay import app as overlay
 from caddis.cli.sealed import app as sealed
 from caddis.cli.shell import LogFormat, LogLevel, log_to_stderr
 from caddis.cli.topics import app as topics
+from caddis.cli.warm import app as warm
 
 app = typer.Typer(
     name="caddis",
@@ -28,7 +29,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done; 1 something is wrong with the input or the machine; 2 wrong usage; "
     "130 stopped by Ctrl-C; 143 stopped by SIGTERM. CADDIS_DEBUG=1 adds tracebacks to errors.",
 )
-for noun in (match, explain, demo, doctor, overlay, topics, keys, sealed, lab):
+for noun in (match, explain, demo, doctor, warm, overlay, topics, keys, sealed, lab):
     app.add_typer(noun)
 
 

@@ -13,6 +13,7 @@ needs          what a room needs compiled, and whether that is done
 processes      compiling in processes of their own, while others work
 """
 
+from caddis.compiling.cache import chosen_folder
 from caddis.compiling.decorator import inner_kernel, kernel
 from caddis.compiling.needs import Need
 from caddis.compiling.processes import Compilation, prepare, start_compiling

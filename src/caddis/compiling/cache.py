@@ -66,7 +66,7 @@ class KernelCache(_Cache):
         """The compiled form for a signature; None if there is none that can be used."""
         target_context.refresh()
         name = self._name(sig)
-        for folder, path in () if name is None else _places(name):
+        for folder, path in () if name is None else _places(name, usable_targets()):
             found = _read(folder, path, target_context)
             if found is not None:
                 return found
@@ -80,6 +80,8 @@ class KernelCache(_Cache):
             return
         folder = chosen_folder()
         if folder is None:
+            tried = ", ".join(str(one.path) for one in candidates())
+            _warn_once(f"none of these folders can be written and trusted: {tried}")
             return
         path = folder.path / target() / name
         try:
@@ -113,13 +115,10 @@ class KernelCache(_Cache):
 @cache
 def chosen_folder() -> Folder | None:
     """The folder that this process writes compiled kernels into; None if there is none."""
-    tried = []
     for folder in candidates():
         if folder.writable():
             _tidy(folder.path)
             return folder
-        tried.append(str(folder.path))
-    _warn_once(f"none of these folders can be written and trusted: {', '.join(tried)}")
     return None
 
 
@@ -130,18 +129,18 @@ def mark(name: str) -> None:
         _write(folder.path / target() / name, b"")
 
 
-def marked(name: str) -> bool:
-    """Whether that has been noted, in a folder that can be trusted."""
-    for folder, path in _places(name):
+def marked(name: str, targets: Iterable[str]) -> bool:
+    """Whether that has been noted for one of some targets, in a folder that can be trusted."""
+    for folder, path in _places(name, targets):
         with suppress(OSError):
             if folder.trusts(path.stat()):
                 return True
     return False
 
 
-def _places(name: str) -> Iterator[tuple[Folder, Path]]:
+def _places(name: str, targets: Iterable[str]) -> Iterator[tuple[Folder, Path]]:
     """Where a file may lie."""
-    for place in usable_targets():
+    for place in targets:
         for folder in (*candidates(), shipped()):
             if folder.readable():
                 yield folder, folder.path / place / name

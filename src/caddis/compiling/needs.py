@@ -15,6 +15,7 @@ from pathlib import Path
 
 from caddis.compiling.cache import mark, marked
 from caddis.compiling.folders import PACKAGE
+from caddis.compiling.targets import portable_target, usable_targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,12 @@ class Need:
         import_module(self.room).warm_up(*choice)
         mark(self._mark())
 
-    def is_met(self) -> bool:
-        """Whether all has been compiled, so that nothing is left to do."""
-        return marked(self._mark())
+    def is_met(self, *, portable: bool = False) -> bool:
+        """Whether all has been compiled, so that nothing is left to do.
+
+        portable: for nearly all processors, rather than in any way that runs on this one.
+        """
+        return marked(self._mark(), [portable_target()] if portable else usable_targets())
 
     def _mark(self) -> str:
         return f"{self.name}-{_sources()}.ready"

@@ -17,6 +17,7 @@ from threading import BoundedSemaphore, Lock, Thread
 from caddis.compiling.cache import chosen_folder
 from caddis.compiling.folders import PACKAGE
 from caddis.compiling.needs import Need
+from caddis.compiling.targets import PORTABLE_SETTINGS
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +35,9 @@ class Compiler(Thread):
     It says how many kernels there are, and then each that it has compiled, a line each.
     """
 
-    def __init__(self, need: Need) -> None:
+    def __init__(self, need: Need, *, portable: bool) -> None:
         super().__init__(name=f"caddis-compiling-{need.name}", daemon=True)
-        self.need = need
+        self.need, self.portable = need, portable
         self.compiled = self.kernels = 0
         self._stopped = False
         self._process: subprocess.Popen[str] | None = None
@@ -47,7 +48,7 @@ class Compiler(Thread):
             if self._stopped:
                 return
             began = time.monotonic()
-            with _started(self.need) as self._process:
+            with _started(self.need, portable=self.portable) as self._process:
                 assert self._process.stdout is not None
                 for line in self._process.stdout:
                     self._hear(line)
@@ -87,16 +88,25 @@ class Compilation:
         """What is still being compiled."""
         return tuple(one.need for one in self._compilers if one.is_alive())
 
+    @property
+    def compiled(self) -> int:
+        """How many kernels have been compiled so far."""
+        return sum(one.compiled for one in self._compilers)
+
+    @property
+    def failed(self) -> tuple[Need, ...]:
+        """What could not be compiled, as known when all has ended."""
+        return tuple(
+            one.need for one in self._compilers if not one.need.is_met(portable=one.portable)
+        )
+
     def wait(self, progress: Progress | None = None) -> None:
         """Wait until all is compiled."""
         for one in self._compilers:
             while one.is_alive():
                 one.join(LOOK_EVERY)
                 if progress is not None:
-                    progress(
-                        sum(compiler.compiled for compiler in self._compilers),
-                        sum(compiler.kernels for compiler in self._compilers),
-                    )
+                    progress(self.compiled, sum(some.kernels for some in self._compilers))
 
     def stop(self) -> None:
         """End it, done or not."""
@@ -104,16 +114,19 @@ class Compilation:
             one.stop()
 
 
-_compilers: dict[Need, Compiler] = {}
+_compilers: dict[tuple[Need, bool], Compiler] = {}
 _lock = Lock()
 
 
-def start_compiling(*needs: Need) -> Compilation:
-    """Begin to compile what has not been compiled on this machine."""
+def start_compiling(*needs: Need, portable: bool = False) -> Compilation:
+    """Begin to compile what has not been compiled on this machine.
+
+    portable: compile for nearly all processors rather than for this one.
+    """
     if chosen_folder() is None:  # what others compile would be lost
         return Compilation(())
-    missing = [need for need in dict.fromkeys(needs) if not need.is_met()]
-    return Compilation([_compiler(need) for need in missing])
+    missing = [need for need in dict.fromkeys(needs) if not need.is_met(portable=portable)]
+    return Compilation([_compiler(need, portable=portable) for need in missing])
 
 
 def prepare(*needs: Need) -> None:
@@ -132,22 +145,23 @@ def prepare(*needs: Need) -> None:
         raise
 
 
-def _compiler(need: Need) -> Compiler:
+def _compiler(need: Need, *, portable: bool) -> Compiler:
     """The one that compiles this already, or a new one."""
     with _lock:
-        known = _compilers.get(need)
+        known = _compilers.get((need, portable))
         if known is not None and known.is_alive():
             return known
-        _compilers[need] = compiler = Compiler(need)
+        _compilers[need, portable] = compiler = Compiler(need, portable=portable)
         compiler.start()
         return compiler
 
 
-def _started(need: Need) -> subprocess.Popen[str]:
+def _started(need: Need, *, portable: bool) -> subprocess.Popen[str]:
+    processor = PORTABLE_SETTINGS if portable else {}
     path = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
         [sys.executable, "-m", "caddis.compiling", *need.arguments],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path)} | processor,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

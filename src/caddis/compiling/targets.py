@@ -26,7 +26,7 @@ FEATURES = (
     *("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
 )
 """What LLVM lets code for that level use."""
-ENVIRONMENT = {"NUMBA_CPU_NAME": PORTABLE, "NUMBA_CPU_FEATURES": ""}
+PORTABLE_SETTINGS = {"NUMBA_CPU_NAME": PORTABLE, "NUMBA_CPU_FEATURES": ""}
 """Variables that make a process compile for that level."""
 
 

@@ -24,7 +24,7 @@ def test_a_sound_machine_is_ok(caddis):
     found = json.loads(result.stdout)
     assert result.exit_code == 0
     assert found["ok"]
-    assert {"Python", "Java", "memory", "temporary", "pyspark"} <= {
+    assert {"Python", "Java", "memory", "temporary", "pyspark", "kernels"} <= {
         one["name"] for one in found["checks"]
     }
 

@@ -32,6 +32,7 @@ from caddis.cli.shell import (
     fills,
     find_java,
     flag,
+    needed_kernels,
     run,
 )
 from caddis.errors import CaddisError
@@ -122,7 +123,10 @@ def command(options: DoctorOptions) -> None:
     summaries: list[DoctorSummary] = []
 
     def work(job: Job) -> DoctorSummary:
-        checks = [*machine_checks(), *package_checks()]
+        packages = package_checks()
+        checks = [*machine_checks(), *packages]
+        if all(check.status != "fail" for check in packages):
+            checks.append(kernel_check())
         if options.spark and all(check.status != "fail" for check in checks):
             with job.screen.step(f"Starting Spark on {options.master}") as step:
                 step.done = "Spark tried"
@@ -143,6 +147,22 @@ def machine_checks() -> list[Check]:
 def package_checks() -> list[Check]:
     """The packages' versions, as installed; none is imported."""
     return [_package(name, *bounds) for name, bounds in PACKAGES.items()]
+
+
+def kernel_check() -> Check:
+    """Where compiled kernels are kept, and whether they are there."""
+    from caddis.compiling import chosen_folder
+
+    folder = chosen_folder()
+    missing = [need.name for need in needed_kernels(models=True) if not need.is_met()]
+    found = f"not compiled yet: {', '.join(missing)}" if missing else "compiled"
+    if folder is None:
+        advice = "set CADDIS_CACHE_DIR to a folder that can be written"
+        return Check("kernels", "warn", f"{found}; no folder to keep more in", advice)
+    found = f"{found}; kept in {folder.path}"
+    if missing:
+        return Check("kernels", "ok", found, "the first match compiles them, as caddis warm does")
+    return Check("kernels", "ok", found)
 
 
 def spark_checks(master: str, job: Job) -> list[Check]:

@@ -12,7 +12,7 @@ The work gets a `Job`: its `screen` shows what is going on, and its `resources` 
 the work ends.
 """
 
-from caddis.cli.shell.kernels import begin_compiling, needed_kernels
+from caddis.cli.shell.kernels import begin_compiling, compile_kernels, needed_kernels
 from caddis.cli.shell.logs import LogFormat, LogLevel, log_to_stderr
 from caddis.cli.shell.machine import (
     JAVA_ADVICE,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from caddis.errors import EnvironmentProblem
+
 if TYPE_CHECKING:
     from caddis.cli.shell.running import Job
     from caddis.compiling import Compilation, Need
@@ -30,6 +32,25 @@ def begin_compiling(needs: Sequence[Need], job: Job) -> Compilation:
         job.resources.callback(compilation.stop)
         job.screen.say("The kernels are compiled for this machine first, and kept.")
     return compilation
+
+
+def compile_kernels(needs: Sequence[Need], job: Job, *, portable: bool) -> int:
+    """Compile what is missing, with a bar, and give the number of kernels that were compiled.
+
+    portable: compile for nearly all processors rather than for this one.
+    """
+    from caddis.compiling import start_compiling
+
+    compilation = start_compiling(*needs, portable=portable)
+    job.resources.callback(compilation.stop)
+    finish_compiling(compilation, job)
+    if compilation.failed:
+        names = " and ".join(need.name for need in compilation.failed)
+        raise EnvironmentProblem(
+            f"the kernels of {names} could not be compiled; --log-level warning before the verb "
+            "says how to see why"
+        )
+    return compilation.compiled
 
 
 def finish_compiling(compilation: Compilation, job: Job) -> None:
