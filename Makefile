@@ -3,7 +3,7 @@
 PYTHON_IN_VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long bench format clean
+.PHONY: help setup java demo test test-long bench wheel format clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ test-long: setup java ## the same, with every random test repeated until it find
 
 bench: setup java ## print the benchmark's table of ratios
 	@$(PYTHON_IN_VENV) bench/matching.py
+
+wheel: setup ## build a wheel that holds compiled kernels
+	@scripts/wheel.sh
 
 format: setup ## put the code into shape
 	@.venv/bin/ruff check --fix --quiet .

@@ -63,12 +63,12 @@ def portable_target() -> str:
 
 def usable_targets() -> list[str]:
     """The folders whose code runs here: what was made for this very processor comes first."""
-    portable = [portable_target()] if _runs_portable_code() else []
+    portable = [portable_target()] if runs_portable_code() else []
     return list(dict.fromkeys([target(), *portable]))
 
 
 @cache
-def _runs_portable_code() -> bool:
+def runs_portable_code() -> bool:
     """Whether this machine's processor has what code for most machines may use."""
     here = llvm.get_host_cpu_features()
     return platform.machine() == "x86_64" and all(here.get(name, False) for name in FEATURES)
