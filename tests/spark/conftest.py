@@ -5,6 +5,7 @@ so are the doctests of `caddis.spark`, which find the session with
 `SparkSession.builder.getOrCreate()`. A test that starts Spark in a process of its own marks itself.
 """
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import caddis
+from tests.spark import apart
 from tests.spark.program import QUICK_TO_START, WHERES, Answers, answers
 
 SPARK_ROOM = Path(caddis.__file__).parent / "spark"
@@ -45,6 +47,16 @@ def local_answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory)
     assert found["stream"] == found["batch"]
     assert [name for name, *_ in found["invalid"]] == ["bad"]
     return found
+
+
+@pytest.fixture(scope="session")
+def answers_apart(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    """What a local session, where all is shared, answers to the program of `apart.py`."""
+    found = apart.answers(spark, str(tmp_path_factory.mktemp("shared")))
+    assert found["problems"] == ["RuntimeError: not today"]
+    assert found["learnt"] == ["coastal", "moody"]
+    as_printed: Answers = json.loads(json.dumps(found))
+    return as_printed
 
 
 def start_session(warehouse: Path) -> SparkSession:

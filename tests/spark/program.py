@@ -143,29 +143,43 @@ def quickly() -> dict[str, str]:
     return {**os.environ, "SPARK_SUBMIT_OPTS": QUICK_TO_START}
 
 
-def run_program(kind: str, url: str, folder: Path, seconds: float = 240) -> Answers:
-    """What the program answers; its messages are shown if it fails."""
-    command = [sys.executable, "-m", "tests.spark.program", kind, url, str(folder)]
+def run_program(kind: str, url: str, folder: Path) -> Answers:
+    """What the program answers."""
+    found: Answers = run_module("tests.spark.program", kind, url, str(folder))
+    return found
+
+
+def run_module(module: str, *arguments: str, seconds: float = 240, **settings: str) -> Any:
+    """What a program prints in its last line, as JSON; its messages are shown if it fails.
+
+    settings: more of its environment.
+    """
     done = subprocess.run(
-        command,
+        [sys.executable, "-m", module, *arguments],
         cwd=ROOT,
-        env=environment(),
+        env=environment() | settings,
         capture_output=True,
         text=True,
         timeout=seconds,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4_000:]
-    found: Answers = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @contextmanager
-def background(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A server that runs while the tests need it, and is stopped by its own process id."""
+def background(command: list[str], log: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that runs while the tests need it, and is stopped by its own process id.
+
+    settings: more of its environment.
+    """
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, cwd=log.parent, env=environment(), stdout=out, stderr=subprocess.STDOUT
+            command,
+            cwd=log.parent,
+            env=environment() | settings,
+            stdout=out,
+            stderr=subprocess.STDOUT,
         )
         try:
             yield process
@@ -192,21 +206,25 @@ def wait_until(ready: Callable[[], bool], log: Path, seconds: float = 90) -> Non
         time.sleep(0.1)
 
 
-def main(kind: str, url: str, folder: str) -> None:
+def session_of(kind: str, url: str) -> SparkSession:
+    """A session on a master, or the client of a server."""
     builder = SparkSession.builder.appName("caddis-tests")
     if kind == "--remote":
-        spark = builder.remote(url).getOrCreate()
-    else:
-        for name, value in {
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.executor.cores": "1",
-        }.items():
-            builder = builder.config(name, value)
-        spark = builder.master(url).getOrCreate()
+        return builder.remote(url).getOrCreate()
+    for name, value in {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.executor.cores": "1",
+    }.items():
+        builder = builder.config(name, value)
+    return builder.master(url).getOrCreate()
+
+
+def main(kind: str, url: str, folder: str) -> None:
+    spark = session_of(kind, url)
     found = answers(spark, Path(folder))
     assert (SparkContext._gateway is None) == (kind == "--remote"), "a Connect client has no JVM"
     print(json.dumps(found))  # noqa: T201

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from tests.spark.program import Answers, background, free_port, run_program, wait_until
+from tests.spark.program import Answers, background, free_port, run_module, run_program, wait_until
 
 pytest.importorskip("grpc", reason="Spark Connect's client needs the extra caddis[connect]")
 
@@ -50,3 +50,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_a_connect_server_answers_the_same(local_answers: Answers, server: str, tmp_path: Path):
     assert run_program("--remote", server, tmp_path / "there") == local_answers
     assert not list((tmp_path / "there" / "index").iterdir()), "its process left folders behind"
+
+
+def test_a_client_that_shares_nothing_with_its_server_is_answered_the_same(
+    answers_apart: Answers, server: str
+):
+    assert run_module("tests.spark.apart", "--remote", server) == answers_apart

@@ -144,6 +144,17 @@ class Model(ABC):
         """The same model for shipping, with what is large in a folder that all workers see."""
         return self
 
+    def carried_in(self, folder: str) -> Model:
+        """The same model for workers that see no folder of ours: they get a copy of this one.
+
+        So everything that workers cannot get themselves is put there.
+        """
+        return self.by_reference(folder)
+
+    def found_in(self, folder: str) -> Model:  # noqa: ARG002
+        """The same model on a worker, where the folder that it was shipped with lies here."""
+        return self
+
 
 def named(concepts: Sequence[str]) -> tuple[str, ...]:
     """Concept names in lower case, each once, as SQL can call them."""

@@ -1,6 +1,7 @@
 """Everything that imports pyspark.
 
     base        sessions, DataFrames of files, shared folders, progress, failures
+    places      how finished folders reach the workers, shared or not
     store       subscriptions that come and go: `SubscriptionStore`
     matching    `match` and `check`; the operator that runs in Spark's Python workers
     sealed      `seal_events`, `match_sealed`, `open_events`

@@ -1,5 +1,7 @@
 import os
+import pickle
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +51,20 @@ def test_bytes_are_shipped_as_a_file_that_is_written_once(tmp_path):
     assert [file.name for file in (tmp_path / "new").iterdir()] == [f"{graph.digest}.onnx"]
     assert second.path.stat().st_mtime == 1
     assert second.by_reference(str(tmp_path)) is second
+
+
+@pytest.mark.parametrize("given", ["bytes", "file"])
+def test_a_graph_travels_in_a_folder_and_is_found_in_any_copy_of_it(tmp_path, given):
+    (tmp_path / "mine.onnx").write_bytes(colour_graph())
+    graph = GraphBytes(colour_graph()) if given == "bytes" else GraphFile(tmp_path / "mine.onnx")
+    carried = graph.carried_in(str(tmp_path / "sent"))
+    with pytest.raises(ModelError, match="has not reached a worker yet"):
+        carried.source()
+    (tmp_path / "mine.onnx").unlink()
+    (tmp_path / "sent").rename(tmp_path / "arrived")
+    found = pickle.loads(pickle.dumps(carried)).found_in(str(tmp_path / "arrived"))
+    assert Path(found.source()).read_bytes() == colour_graph()
+    assert found.digest == graph.digest
 
 
 def test_a_missing_package_is_said_to_be_an_extra(monkeypatch):

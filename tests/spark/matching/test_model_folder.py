@@ -11,7 +11,8 @@ from caddis.errors import IndexFolderError, ModelError
 from caddis.language import Column
 from caddis.models import OnnxImages, Reading, Statistics, Tally, concept
 from caddis.spark.matching.model_folder import ModelFolder
-from caddis.spark.matching.reports import KEPT, KeyedProblem, Report, ReportFolder
+from caddis.spark.matching.reporting import KEPT, KeyedProblem, ReportFolder
+from caddis.spark.matching.reports import Report
 from tests.models.graphs import colour_graph
 
 
@@ -121,7 +122,7 @@ def test_a_folder_that_workers_do_not_see_is_said_to_be_needed_everywhere(tmp_pa
 def test_a_report_shows_what_a_folder_holds_and_nothing_before(folder):
     report = Report()
     assert report.problems.num_rows == 0
-    report.begin(folder.path)
+    report.begin(ReportFolder(folder.path))
     problem = KeyedProblem(7, "title", "shouts", "ValueError: no", True)
     folder.add([READING], [a_tally(4, 1, 8.0)], [problem])
     (use,) = report.models

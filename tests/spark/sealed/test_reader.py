@@ -15,6 +15,7 @@ from caddis.models import concept
 from caddis.sealed.clauses.subscriptions import as_text
 from caddis.sealed.design import StreamDesign
 from caddis.spark.base.folders import VersionFolder
+from caddis.spark.matching.reporting import ReportFolder
 from caddis.spark.matching.reports import Report
 from caddis.spark.matching.worker import MatchOperator
 from caddis.spark.sealed.reader import Sealed
@@ -59,7 +60,7 @@ def ran(task: MatchOperator, *batches: pa.RecordBatch) -> Pairs:
 
 def refusals(store: SubscriptionStore) -> dict[str, int]:
     report = Report()
-    report.begin(store.path / "report")
+    report.begin(ReportFolder(store.path / "report"))
     return report.refusals
 
 

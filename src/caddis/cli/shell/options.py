@@ -140,8 +140,8 @@ IndexDir = Annotated[
     Path | None,
     option(
         "FOLDER",
-        "Where to keep the compiled subscriptions while the command runs. On a cluster this "
-        "must be a folder that all machines can read. \\[default: a temporary folder]",
+        "Where to keep the compiled subscriptions while the command runs: a folder that all "
+        "machines can read and write. \\[default: temporary; clusters need none]",
         panel="Spark",
     ),
 ]

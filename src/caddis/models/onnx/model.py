@@ -142,6 +142,16 @@ class OnnxModel(Model, Generic[Value]):
         shipped.graph = self.graph.by_reference(folder)
         return shipped
 
+    def carried_in(self, folder: str) -> Self:
+        shipped = copy.copy(self)
+        shipped.graph = self.graph.carried_in(folder)
+        return shipped
+
+    def found_in(self, folder: str) -> Self:
+        found = copy.copy(self)
+        found.graph = self.graph.found_in(folder)
+        return found
+
     def _decide(self, probabilities: Floats) -> tuple[Bools, Bools]:
         sums = np.stack([probabilities[:, ids].sum(axis=1) for ids in self.classes], axis=1)
         return sums >= self.threshold, np.isfinite(sums)

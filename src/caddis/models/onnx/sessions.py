@@ -43,6 +43,14 @@ class Graph(ABC):
         """The same graph, in a folder that all workers see unless they can get it themselves."""
         return self
 
+    def carried_in(self, folder: str) -> Graph:
+        """The same graph, in a folder of which every worker gets a copy."""
+        return self.by_reference(folder)
+
+    def found_in(self, folder: str) -> Graph:  # noqa: ARG002
+        """The same graph on a worker, in its copy of the folder."""
+        return self
+
 
 class GraphFile(Graph):
     """A graph in a file that every worker sees under the same path."""
@@ -56,6 +64,10 @@ class GraphFile(Graph):
         if self._digest_now() != self.digest:
             raise ModelError(f"{self.name} was changed after the model was made; make it again")
         return self.name
+
+    def carried_in(self, folder: str) -> CarriedGraph:
+        write_once(Path(folder) / f"{self.digest}.onnx", Path(self.source()).read_bytes())
+        return CarriedGraph(self.name, self.digest)
 
     def _digest_now(self) -> str:
         try:
@@ -78,6 +90,23 @@ class GraphBytes(Graph):
 
     def by_reference(self, folder: str) -> GraphFile:
         return GraphFile(write_once(Path(folder) / f"{self.digest}.onnx", self.content))
+
+    def carried_in(self, folder: str) -> CarriedGraph:
+        self.by_reference(folder)
+        return CarriedGraph(self.name, self.digest)
+
+
+class CarriedGraph(Graph):
+    """A graph in a folder that travels to the workers; each finds it in its own copy."""
+
+    def __init__(self, name: str, digest: str) -> None:
+        self.name, self.digest = name, digest
+
+    def source(self) -> NoReturn:
+        raise ModelError(f"{self.name} has not reached a worker yet")
+
+    def found_in(self, folder: str) -> GraphFile:
+        return GraphFile(Path(folder) / f"{self.digest}.onnx")
 
 
 def graph_of(model: str | os.PathLike[str] | bytes | Graph) -> Graph:

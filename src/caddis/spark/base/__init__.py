@@ -10,7 +10,7 @@ The command line, which imports no pyspark, finds Spark's own types here, too.
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from caddis.spark.base.failures import spark_failures
+from caddis.spark.base.failures import SPARK_ERRORS, spark_failures
 from caddis.spark.base.folders import (
     Version,
     VersionFolder,
@@ -35,5 +35,5 @@ from caddis.spark.base.frames import (
     write_matches,
 )
 from caddis.spark.base.progress import MicroBatch, RowCount, follow, watching_tasks
-from caddis.spark.base.session import local_session, worker_versions
+from caddis.spark.base.session import artifact_owner, is_remote, local_session, worker_versions
 from caddis.spark.base.spreading import AT_ONCE, spread

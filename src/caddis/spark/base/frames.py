@@ -20,6 +20,7 @@ from pyspark.sql.types import ArrayType, DataType, StringType, StructField, Stru
 
 from caddis.files import FileFormat
 from caddis.language import COLLATION_METADATA, UTF8_BINARY
+from caddis.spark.base.session import is_remote
 
 AnyPath = str | PathLike[str]
 
@@ -88,7 +89,7 @@ def outlives_us(events: DataFrame) -> bool:
 
     A stream that was started through Spark Connect runs in the server.
     """
-    return events.isStreaming and type(events).__module__.startswith("pyspark.sql.connect")
+    return events.isStreaming and is_remote(events.sparkSession)
 
 
 def _field(field: StructField, timezone: str) -> pa.Field | None:

@@ -93,6 +93,18 @@ def machine_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def is_remote(session: SparkSession) -> bool:
+    """Whether a session is the client of a Spark Connect server."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def artifact_owner(session: SparkSession) -> str:
+    """Names whom a session's artifacts belong to: the Connect session, or the application."""
+    if is_remote(session):
+        return str(session.session_id)  # type: ignore[attr-defined]
+    return str(session.conf.get("spark.app.id"))
+
+
 def worker_versions(session: SparkSession) -> dict[str, str]:
     """The versions of Python and of packages in a worker, found by a job that runs there."""
     versions = session.range(1).mapInArrow(_versions_here, "name STRING, version STRING").collect()

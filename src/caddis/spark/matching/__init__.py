@@ -10,19 +10,29 @@
 """
 
 from caddis.spark.matching.checking import check
-from caddis.spark.matching.match import Subscriptions, follows, match, matches_of
+from caddis.spark.matching.match import follows, match, matches_of
 from caddis.spark.matching.model_folder import ModelFolder
 from caddis.spark.matching.model_reader import OnError
+from caddis.spark.matching.reporting import (
+    KEPT,
+    RefusedEvent,
+    ReportFolder,
+    results_of,
+    task_reports,
+)
 from caddis.spark.matching.reports import (
     EVENTS,
     INSPECTED,
-    KEPT,
     OTHER_STREAMS,
     PRODUCTS,
     TESTS,
     ModelUse,
-    RefusedEvent,
     Report,
-    ReportFolder,
+)
+from caddis.spark.matching.shipping import (
+    Subscriptions,
+    place_of,
+    store_address,
+    where_to_report,
 )
 from caddis.spark.matching.worker import KeyCheck, MatchOperator, joined

@@ -9,9 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
-from typing import TypeAlias
-from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -19,31 +16,33 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from caddis.compiling import prepare, start_compiling
 from caddis.errors import EventError, ModelError, SubscriptionTableError
-from caddis.language import UTF8_BINARY, collation_of, sql_type
+from caddis.language import UTF8_BINARY, Concept, collation_of, sql_type
 from caddis.matching import NEEDED as MATCHING
 from caddis.matching import OnInvalid
 from caddis.models import Catalogue, Model
 from caddis.ordering import POLICIES, needed
 from caddis.spark.base import (
     arrow_schema,
-    new_folder,
-    outlives_us,
     plainly_named,
-    removed_at_exit,
     session_timezone,
     spark_type,
     type_in_words,
 )
 from caddis.spark.matching.grouping import SUBSCRIPTION_ID, SUBSCRIPTION_IDS
-from caddis.spark.matching.model_folder import ModelFolder
 from caddis.spark.matching.model_reader import Models, OnError
+from caddis.spark.matching.reporting import Reports, results_of
 from caddis.spark.matching.reports import Report
-from caddis.spark.matching.worker import PLAIN, MatchOperator
-from caddis.spark.store import StoreReader, SubscriptionStore, SubscriptionTable
+from caddis.spark.matching.shipping import (
+    Subscriptions,
+    place_of,
+    ship_models,
+    store_address,
+)
+from caddis.spark.matching.worker import PLAIN, MatchOperator, Opening
+from caddis.spark.places import Place
+from caddis.spark.store import StoreReader, SubscriptionStore
 
 logger = logging.getLogger(__name__)
-
-Subscriptions: TypeAlias = SubscriptionTable | SubscriptionStore
 
 
 def match(
@@ -77,13 +76,15 @@ def match(
     on_error: with "unknown", a model that raises on an event leaves its concepts unknown, and the
         report lists the event; with "raise", the job stops and names the model and the event.
     statistics: a file that records what models have cost and answered; it is read if it exists,
-        and kept up to date. All workers must see it.
-    index_dir: where the compiled subscriptions of a table are kept while this process lives; on a
-        cluster of several machines, a folder that the driver and all workers see. By default a
-        temporary folder. A store has its own.
+        and kept up to date. Workers that share a folder with the driver must see it, too.
+    index_dir: where the compiled subscriptions of a table and the models are kept while this
+        process lives: a folder that the driver and all workers see. By default that is a temporary
+        folder if Spark's master is local; on a cluster, and through Spark Connect, Spark brings
+        them to its executors as artifacts of the session. A store has its own place.
     grouped: give one row for each event that matches, with the ids of its subscriptions in an
         array, rather than one row for each match; quicker where events match many.
-    report: filled with what the models did, once a job has run.
+    report: filled with what the models did, once a job has run. Where Spark brought the models, it
+        knows of the first job on a batch only, and of all micro-batches of a stream.
     """
     check_key(events, event_key)
     catalogue, policy = Catalogue(models), POLICIES.named(policy).name
@@ -92,30 +93,43 @@ def match(
     prepare(MATCHING)
     if on_error not in ("unknown", "raise"):
         raise ModelError(f"on_error is 'unknown' or 'raise', not {on_error!r}")
-    store, invalid = _store_of(events, subscriptions, catalogue, on_invalid, index_dir)
+    place = place_of(events, subscriptions, index_dir)
+    store, invalid = _store_of(events, subscriptions, catalogue, on_invalid, place)
     follow = follows(events, subscriptions)
     reader = store.reader()
-    folder = _model_folder(events, store, reader, catalogue, follow, statistics)
-    if folder is not None:
+    opening: Opening = PLAIN
+    reports: Reports | None = None
+    called = _called(catalogue, store, reader, follow)
+    if called is not None:
+        assignment = catalogue.assign(called, lambda reading: reading.model.cost)
         prepare(needed(policy))
+        shipped = ship_models(place, catalogue.models, assignment.readings, statistics)
+        opening = Models(shipped.folder, policy, on_error, shipped.reports_to)
+        reports = shipped.reports
     if report is not None:
-        report.begin(None if folder is None else folder.path, invalid)
-    opening = PLAIN if folder is None else Models(str(folder.path), policy, on_error)
+        report.begin(reports, invalid)
     known = store.schema.names if follow else reader.columns
     columns = [name for name in store.schema.names if name in known and name in events.columns]
     version = None if follow else reader.version
     names = tuple(dict.fromkeys([event_key, *columns]))
     which = "each new version" if version is None else f"version {version}"
     logger.info("matching with %s of %s", which, store.path)
-    operator = MatchOperator(str(store.path), event_key, names, version, opening, grouped)
-    return matches_of(events, operator, store.id_type)
+    operator = MatchOperator(
+        store_address(place, store), event_key, names, version, opening, grouped
+    )
+    return matches_of(events, operator, store.id_type, reports)
 
 
-def matches_of(events: DataFrame, operator: MatchOperator, id_type: pa.DataType) -> DataFrame:
-    """The matches that an operator finds, not yet computed."""
+def matches_of(
+    events: DataFrame, operator: MatchOperator, id_type: pa.DataType, reports: Reports | None
+) -> DataFrame:
+    """The matches that an operator finds, not yet computed.
+
+    reports: what its tasks report, if they report at all.
+    """
     key_type = events.schema[operator.event_key].dataType
     schema = matches_schema(operator, key_type, spark_type(id_type))
-    return plainly_named(events, operator.columns).mapInArrow(operator, schema)
+    return results_of(plainly_named(events, operator.columns), operator, schema, reports)
 
 
 def matches_schema(operator: MatchOperator, key_type: DataType, id_type: DataType) -> StructType:
@@ -152,7 +166,7 @@ def _store_of(
     subscriptions: Subscriptions,
     catalogue: Catalogue,
     on_invalid: OnInvalid,
-    index_dir: str | PathLike[str] | None,
+    place: Place,
 ) -> tuple[SubscriptionStore, pa.Table | None]:
     """A store that holds the subscriptions, and a table of what is wrong with the others."""
     if isinstance(subscriptions, SubscriptionStore):
@@ -164,34 +178,21 @@ def _store_of(
         _check_fits(subscriptions, events)
         catalogue.check(subscriptions.schema)
         return subscriptions, None
-    folder = new_folder(index_dir, keep=outlives_us(events))
-    store = SubscriptionStore.create(folder, events, models=catalogue.models)
+    store = SubscriptionStore.create(place.new_folder(), events, models=catalogue.models)
     return store, store.upsert(subscriptions, on_invalid=on_invalid)
 
 
-def _model_folder(
-    events: DataFrame,
-    store: SubscriptionStore,
-    reader: StoreReader,
-    catalogue: Catalogue,
-    follow: bool,
-    statistics: str | PathLike[str] | None,
-) -> ModelFolder | None:
-    """The models in a folder for the workers; None if no subscription calls one, or ever will."""
+def _called(
+    catalogue: Catalogue, store: SubscriptionStore, reader: StoreReader, follow: bool
+) -> tuple[Concept, ...] | None:
+    """The concepts that subscriptions call; None if no model is called, or ever will be."""
     called = reader.concepts
     if called and not catalogue.models:
         names = ", ".join(sorted({concept.name for concept in called})[:5])
         raise ModelError(f"these subscriptions call models ({names}); give them as models=[...]")
     if follow:
         _check_answers_all(catalogue, store)
-    if not reader.has_needs and not (follow and catalogue.models):
-        return None
-    catalogue.assign(called, lambda reading: reading.model.cost)
-    path = None if statistics is None else Path(statistics).absolute()
-    folder = ModelFolder.create(store.path / "models" / uuid4().hex, catalogue.models, path)
-    if not outlives_us(events):
-        removed_at_exit(folder.path)
-    return folder
+    return called if reader.has_needs or (follow and catalogue.models) else None
 
 
 def _check_answers_all(catalogue: Catalogue, store: SubscriptionStore) -> None:

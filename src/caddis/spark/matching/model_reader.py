@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,9 +13,10 @@ import pyarrow as pa
 from caddis.arrays import Int32s
 from caddis.models import AnswerCache, Asker, Tally
 from caddis.ordering import POLICIES, Executor, Outcome
-from caddis.spark.matching.model_folder import ModelFolder
-from caddis.spark.matching.reports import KEPT, KeyedProblem
+from caddis.spark.matching.model_folder import Learning, LearningAlone, ModelFolder
+from caddis.spark.matching.reporting import KEPT, KeyedProblem, task_reports
 from caddis.spark.matching.worker import Recent, TaskReader
+from caddis.spark.places import local_folder
 from caddis.spark.store import StoreReader
 
 OnError = Literal["unknown", "raise"]
@@ -30,21 +31,25 @@ KEPT_READERS = 8
 class Models:
     """Opens readers for subscriptions that may call models.
 
-    folder: the models' folder.
+    folder: the address of the models' folder.
     policy: the name of the policy that orders them.
     on_error: what to do with an event on which a model raises.
+    reports: where tasks report, if workers only have a copy of the folder; None if it is shared,
+        and tasks report there.
     """
 
     folder: str
     policy: str
     on_error: OnError
+    reports: str | None = None
 
     unique_keys = True
 
     def reader(self, store: StoreReader) -> TaskReader:
         """This process's reader for a match; it keeps its models between tasks."""
         _readers.drop(lambda key: not Path(key[0].folder).exists())
-        return _readers.get((self, store), lambda: ModelReader(store, self))
+        here = replace(self, folder=str(local_folder(self.folder)))
+        return _readers.get((here, store), lambda: ModelReader(store, here))
 
 
 class ModelReader:
@@ -52,7 +57,13 @@ class ModelReader:
 
     def __init__(self, store: StoreReader, models: Models) -> None:
         self._store = store
-        self._folder = ModelFolder(Path(models.folder))
+        folder = ModelFolder(Path(models.folder))
+        self._catalogue = folder.catalogue
+        self._learning: Learning = (
+            folder
+            if models.reports is None
+            else LearningAlone(folder, task_reports(models.reports))
+        )
         self._policy = models.policy
         cache = _ANSWERS if POLICIES.named(models.policy).shares else None
         self._asker = Asker(cache=cache, clock=time.perf_counter, on_error=models.on_error)
@@ -68,15 +79,15 @@ class ModelReader:
             parts = self._store.parts
             self._executor = Executor(
                 [matcher for matcher, _ in parts],
-                self._folder.catalogue,
-                statistics=self._folder.statistics(),
+                self._catalogue,
+                statistics=self._learning.statistics(),
                 asker=self._asker,
                 policy=self._policy,
                 alive=[alive for _, alive in parts],
             )
             self._version = self._store.version
         else:
-            self._executor.statistics = self._folder.statistics()
+            self._executor.statistics = self._learning.statistics()
         self._tallies = [Tally() for _ in self._executor.readings]
         self._problems = []
 
@@ -98,10 +109,10 @@ class ModelReader:
         return _by_segment(self._executor, outcome)
 
     def finish(self) -> None:
-        """Add what the models did to their folder."""
+        """Report what the models did."""
         assert self._executor is not None
         if any(tally.needed for tally in self._tallies):
-            self._folder.add(self._executor.readings, self._tallies, self._problems)
+            self._learning.add(self._executor.readings, self._tallies, self._problems)
 
 
 _readers: Recent[tuple[Models, StoreReader], ModelReader] = Recent(KEPT_READERS)

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from caddis.errors import EventError
 from caddis.spark.matching.grouping import Found, groups, pairs
+from caddis.spark.places import local_folder
 from caddis.spark.store import StoreReader
 
 logger = logging.getLogger(__name__)
@@ -127,16 +128,18 @@ class Recent(Generic[K, V]):
 _stores: Recent[str, StoreReader] = Recent(KEPT_STORES)
 
 
-def store_reader(path: str) -> StoreReader:
+def store_reader(address: str) -> StoreReader:
     """This process's reader of a store; readers of stores that were deleted are dropped."""
     _stores.drop(lambda known: not Path(known).exists())
-    return _stores.get(path, lambda: StoreReader(Path(path)))
+    path = local_folder(address)
+    return _stores.get(str(path), lambda: StoreReader(path))
 
 
 @dataclass(frozen=True, slots=True)
 class MatchOperator:
     """The function that `mapInArrow` calls once for each task.
 
+    store: the address of the store.
     columns: the original names of the columns that arrive, which Spark passes under plain names.
     version: the version to match with; None to switch to the current one at each task, which is
         how a streaming match follows new versions without a restart.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
-from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -21,15 +20,23 @@ from caddis.matching import OnInvalid
 from caddis.sealed.events import ROUTING, sealed_schema
 from caddis.sealed.keys import Directory
 from caddis.sealed.matcher import NEEDED
-from caddis.spark.base import new_folder, outlives_us, removed_at_exit
-from caddis.spark.matching import MatchOperator, Report, Subscriptions, follows, matches_of
-from caddis.spark.sealed.reader import Sealed
+from caddis.spark.matching import (
+    MatchOperator,
+    Report,
+    Subscriptions,
+    follows,
+    matches_of,
+    place_of,
+    store_address,
+    where_to_report,
+)
+from caddis.spark.places import Place
+from caddis.spark.sealed.reader import PUBLISHERS, Sealed
 from caddis.spark.store import SubscriptionStore
 
 Publishers: TypeAlias = Directory | str | PathLike[str]
 """The registry of publishers' keys that an authority signed, or its file."""
 
-PUBLISHERS = "publishers.json"
 EVENT_KEY = "event_id"
 COMPARED = (EVENT_KEY, "stream", "epoch", "publisher", *ROUTING)
 """The columns that sealed matching reads; a gate reads all."""
@@ -61,7 +68,8 @@ def match_sealed(
     events: sealed events, batch or streaming.
     subscriptions: a table with `subscription_id` and a sealed `where`; or a SubscriptionStore that
         was created with sealed=True, whose new versions a streaming match follows.
-    publishers: the registry of publishers' keys, or its file, which every task reads afresh: then
+    publishers: the registry of publishers' keys, or its file. Every task reads the file afresh if
+        workers share a folder with the driver, and as it is now if Spark brings it to them. Then
         only events are matched that a registered publisher signed in an accepted epoch, and each
         once a task. An event that is replayed in another task is matched again; an `Inbox` in one
         place notices that, and so does whoever drops duplicates of what `open_events` calls
@@ -69,8 +77,8 @@ def match_sealed(
         Without it all events are matched whose parts have the right sizes.
     on_invalid: "raise" InvalidSubscriptions, or "skip" the subscriptions that cannot be used;
         `report.invalid` lists them then.
-    index_dir: where the compiled subscriptions of a table are kept while this process lives; on a
-        cluster of several machines, a folder that the driver and all workers see.
+    index_dir: where the compiled subscriptions of a table are kept while this process lives, as in
+        `match`.
     grouped: give one row for each event that matches, with the ids of its subscriptions in the
         array `subscription_ids`, rather than one row for each match.
     report: filled with what was matched and refused, once a job has run. Refused events never
@@ -79,16 +87,27 @@ def match_sealed(
     columns = sealed_columns(events, checked=publishers is not None)
     prepare(NEEDED)
     registry = _read(publishers)
+    place = place_of(events, subscriptions, index_dir)
     if isinstance(subscriptions, SubscriptionStore):
         store, invalid = _sealed_store(subscriptions), None
     else:
-        folder = new_folder(index_dir, keep=outlives_us(events))
-        store = SubscriptionStore.create(folder, sealed=True)
+        store = SubscriptionStore.create(place.new_folder(), sealed=True)
         invalid = store.upsert(subscriptions, on_invalid=on_invalid, publishers=registry)
-    opening = _opening(events, store, publishers, registry, report, invalid)
+    reports_to, reports = where_to_report(place) if report is not None else (None, None)
+    if report is not None:
+        report.begin(reports, invalid)
+    registered = _publishers_for(place, publishers, registry)
+    authority = None if registry is None else registry.fingerprint
     version = None if follows(events, subscriptions) else store.version
-    operator = MatchOperator(str(store.path), EVENT_KEY, columns, version, opening, grouped)
-    return matches_of(events, operator, store.id_type)
+    operator = MatchOperator(
+        store_address(place, store),
+        EVENT_KEY,
+        columns,
+        version,
+        Sealed(reports_to, registered, authority),
+        grouped,
+    )
+    return matches_of(events, operator, store.id_type, reports)
 
 
 def sealed_columns(events: DataFrame, *, checked: bool) -> tuple[str, ...]:
@@ -134,28 +153,14 @@ def _sealed_store(store: SubscriptionStore) -> SubscriptionStore:
     return store
 
 
-def _opening(
-    events: DataFrame,
-    store: SubscriptionStore,
-    publishers: Publishers | None,
-    registry: Directory | None,
-    report: Report | None,
-    invalid: pa.Table | None,
-) -> Sealed:
-    """What the workers get: a folder to report to, and the registry's file."""
-    folder = store.path / "sealed" / uuid4().hex
-    if report is not None or isinstance(publishers, Directory):
-        folder.mkdir(parents=True)
-        if not outlives_us(events):
-            removed_at_exit(folder)
-    if report is not None:
-        report.begin(folder, invalid)
-    reported = None if report is None else str(folder)
+def _publishers_for(
+    place: Place, publishers: Publishers | None, registry: Directory | None
+) -> str | None:
+    """Where workers find the registry: its own file, or a copy that was handed over."""
     if publishers is None or registry is None:
-        return Sealed(reported, None, None)
-    if isinstance(publishers, Directory):
-        publishers.write(folder / PUBLISHERS)
-        path = folder / PUBLISHERS
-    else:
-        path = Path(publishers).absolute()
-    return Sealed(reported, str(path), registry.fingerprint)
+        return None
+    if place.shared and not isinstance(publishers, Directory):
+        return str(Path(publishers).absolute())
+    folder = place.new_folder()
+    registry.write(folder / PUBLISHERS)
+    return place.hand_over(folder)

@@ -11,7 +11,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -29,24 +28,28 @@ from caddis.spark.matching import (
     PRODUCTS,
     TESTS,
     RefusedEvent,
-    ReportFolder,
+    task_reports,
 )
+from caddis.spark.places import local_folder
 from caddis.spark.store import StoreReader, alive_pairs
 
 logger = logging.getLogger(__name__)
+
+PUBLISHERS = "publishers.json"
+"""The registry's file in a folder that the driver handed over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
     """Opens readers for sealed events.
 
-    folder: where workers report; None if nobody reads it: then they warn of refused events.
-    publishers: the file of the publishers' registry, read anew by each task; None to check
-        nothing but sizes.
+    reports: where workers report; None if nobody reads it: then they warn of refused events.
+    publishers: the address of the folder with the publishers' registry, or the path of its file,
+        which is read anew by each task; None to check nothing but sizes.
     authority: the fingerprint of who must have signed the registry.
     """
 
-    folder: str | None
+    reports: str | None
     publishers: str | None
     authority: str | None
 
@@ -64,14 +67,15 @@ class SealedReader:
     def __init__(self, store: StoreReader, sealed: Sealed) -> None:
         self._store, self._sealed = store, sealed
         self._gate: Gate | None = None
-        self._ledger = Ledger(sealed.folder)
+        self._ledger = Ledger(sealed.reports)
 
     def begin(self, version: str | None) -> None:
         """Turn to a version, or to the current one, and to the registry as it is now."""
         self._store.use(version)
         if self._sealed.publishers is not None:
-            path = Path(self._sealed.publishers)
-            self._gate = Gate(Directory.read(path, self._sealed.authority))
+            path = local_folder(self._sealed.publishers)
+            file = path / PUBLISHERS if path.is_dir() else path
+            self._gate = Gate(Directory.read(file, self._sealed.authority))
 
     def match(self, batch: pa.RecordBatch, keys: pa.Array) -> Iterator[tuple[Int32s, pa.Array]]:
         """Rows and the ids of the subscriptions they may match, segment by segment, in slices.
@@ -113,12 +117,12 @@ class SealedReader:
 class Ledger:
     """What one task does with sealed events: counts, and the first refused events.
 
-    folder: where they are reported; None if nobody wants to know: then `finish` warns of refused
+    reports: where they are reported; None if nobody wants to know: then `finish` warns of refused
         events, and a worker need not see any folder.
     """
 
-    def __init__(self, folder: str | None) -> None:
-        self._folder = None if folder is None else ReportFolder(Path(folder))
+    def __init__(self, reports: str | None) -> None:
+        self._reports = None if reports is None else task_reports(reports)
         self._counts: Counter[str] = Counter()
         self._refused: list[RefusedEvent] = []
 
@@ -139,11 +143,11 @@ class Ledger:
                 self._refused.append(RefusedEvent(one.event_id, publisher, kind, str(one.error)))
 
     def finish(self) -> None:
-        """Add everything to the folder, or warn."""
+        """Report everything, or warn."""
         if self._refused:
             logger.warning("sealed events were refused, such as %r", self._refused[0].event_id)
-        if self._folder is not None:
-            self._folder.add_counts(self._counts, self._refused)
+        if self._reports is not None:
+            self._reports.add_counts(self._counts, self._refused)
         elif self._refused:
             first = self._refused[0]
             warnings.warn(

@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,12 +28,12 @@ from caddis.sealed.keys import (
 )
 from caddis.spark.base import (
     arrow_schema,
-    new_folder,
     outlives_us,
     plainly_named,
     session_timezone,
 )
-from caddis.spark.matching import OTHER_STREAMS, Report, joined
+from caddis.spark.matching import OTHER_STREAMS, Report, joined, results_of, where_to_report
+from caddis.spark.places import place_for
 from caddis.spark.sealed.matching import sealed_columns
 from caddis.spark.sealed.reader import Ledger
 
@@ -154,8 +153,9 @@ def open_events(
         event_key="sealed_id".
     report: filled with what was opened and refused, once a job has run. Without it workers warn of
         what they refuse.
-    report_dir: where workers report, while this process lives: a folder that all of them see; by
-        default a temporary one.
+    report_dir: where workers report, while this process lives: a folder that all of them see. By
+        default a temporary one if Spark's master is local; on a cluster reports come back with the
+        events, for the first job on a batch and all micro-batches of a stream.
     """
     columns = sealed_columns(events, checked=True)
     # Workers get the stream's keys alone: whether the ring fits the registry is seen here.
@@ -166,17 +166,18 @@ def open_events(
         raise EventError(
             f"stream {stream!r} has a column {sealed_id!r} itself; give sealed_id another name"
         )
-    folder = None
+    reports_to, reports = None, None
     if report is not None:
-        folder = str(new_folder(report_dir, keep=outlives_us(events)))
-        report.begin(Path(folder))
+        place = place_for(events.sparkSession, report_dir, keep=outlives_us(events))
+        reports_to, reports = where_to_report(place)
+        report.begin(reports)
     id_type = arrow_schema(events.schema, "UTC").field(EVENT_ID).type
     operator = OpenOperator(
-        columns, stream, sealed_id, ring.for_reading(stream), publishers, folder
+        columns, stream, sealed_id, ring.for_reading(stream), publishers, reports_to
     )
     schema = _opened_schema(design, id_type, sealed_id)
     spark_schema = from_arrow_schema(schema, prefer_timestamp_ntz=True)
-    return plainly_named(events, columns).mapInArrow(operator, spark_schema)
+    return results_of(plainly_named(events, columns), operator, spark_schema, reports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +189,13 @@ class OpenOperator:
     sealed_id: str
     ring: KeyRing
     publishers: Directory = field(repr=False)
-    folder: str | None
+    reports: str | None
     """Where it is reported what was refused, if somebody wants to know."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The opened events of one task."""
         opener = Opener(self.ring, self.publishers)
-        ledger = Ledger(self.folder)
+        ledger = Ledger(self.reports)
         for arrived in joined(batches):
             batch = arrived.rename_columns(list(self.columns))
             others = pc.fill_null(pc.not_equal(batch.column("stream"), self.stream), False)
