@@ -21,3 +21,4 @@ from caddis.matching.links import (
     subscription_ids_of,
 )
 from caddis.matching.matcher import NEEDED, Matcher, warm_up
+from caddis.matching.slices import in_step

@@ -8,7 +8,7 @@ here, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Literal, Protocol
@@ -39,7 +39,7 @@ class MatchReport:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Pairs of row and link number, each once.
+    """Pairs of row and link number, each once: all of a batch, or a slice of its rows.
 
     rows: ascending.
     """
@@ -47,6 +47,8 @@ class Matches:
     rows: Int32s
     links: Int32s
     report: MatchReport
+    end: int
+    """The row after the last one that was looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Candidates:
     rows: Int32s
     clauses: Int32s
     report: MatchReport
+    end: int
+    """The row after the last one that was looked at."""
 
 
 class LinkMatcher(Protocol):
@@ -88,6 +92,12 @@ class LinkMatcher(Protocol):
 
     def match(self, batch: pa.RecordBatch) -> Matches:
         """Which rows satisfy which links."""
+
+    def match_in_slices(self, batch: pa.RecordBatch) -> Iterator[Matches]:
+        """The same slice by slice, rows ascending, so that not all pairs are held at once.
+
+        There is at least one slice, and the last one ends with the batch.
+        """
 
     def candidates(self, batch: pa.RecordBatch) -> Candidates:
         """Which rows satisfy which links, as far as that shows without a model."""

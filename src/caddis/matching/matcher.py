@@ -9,7 +9,6 @@ A row satisfies a link if any clause of it holds.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -17,14 +16,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Anys, Bools, Int32s, Int64s, offsets_of, places_in_rows
+from caddis.arrays import Anys
 from caddis.compiling import Need
 from caddis.errors import InvalidSubscriptions, ModelError, SubscriptionError
 from caddis.language import ClauseTable, Column, Vocabulary, parse_all
-from caddis.matching import tables
 from caddis.matching.index import (
     BatchEncoder,
-    BatchTexts,
     ColumnCoder,
     MatcherParts,
     build,
@@ -35,25 +32,17 @@ from caddis.matching.index import (
     split_needs,
     write_parts,
 )
-from caddis.matching.kernels import BatchArrays, in_row_order, match_batch
 from caddis.matching.links import (
     Candidates,
     Matches,
-    MatchReport,
     OnInvalid,
     named_errors,
     subscription_ids_of,
 )
+from caddis.matching.search import PAIRS_IN_A_SLICE, EncodedBatch, IndexSearch
+from caddis.matching.slices import joined
 
 NO_CONCEPTS = Vocabulary()
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedBatch:
-    """A batch in a matcher's codes, with the texts that its patterns may have to look at."""
-
-    arrays: BatchArrays
-    batch: pa.RecordBatch
 
 
 class Matcher:
@@ -76,7 +65,7 @@ class Matcher:
         self._parts = parts
         self._index = parts.index
         self._encoder = BatchEncoder(parts.coders)
-        self._texts = parts.texts
+        self._search = IndexSearch(parts)
         self.subscription_ids = parts.subscription_ids
         self.needs = parts.needs
         self.invalid = invalid
@@ -146,10 +135,20 @@ class Matcher:
         """Which rows of a batch satisfy which links, if no clause calls a concept."""
         return self.match_encoded(self.encode(batch))
 
+    def match_in_slices(
+        self, batch: pa.RecordBatch, most_pairs: int = PAIRS_IN_A_SLICE
+    ) -> Iterator[Matches]:
+        """Match slice by slice, rows ascending, so that not all pairs are held at once.
+
+        most_pairs: how many pairs of row and clause a slice may have, unless it is a single row.
+        """
+        self._check_needs()
+        return self._search.slices(self.encode(batch), most_pairs)
+
     def candidates(self, batch: pa.RecordBatch) -> Candidates:
         """Which rows satisfy which clauses, as far as cheap predicates can tell."""
-        found = self._found(self.encode(batch))
-        return Candidates(found.rows, found.links, found.report)
+        found = joined(self._search.slices(self.encode(batch), PAIRS_IN_A_SLICE))
+        return Candidates(found.rows, found.links, found.report, found.end)
 
     def encode(self, batch: pa.RecordBatch) -> EncodedBatch:
         """The first half of a match: values become codes."""
@@ -157,23 +156,13 @@ class Matcher:
 
     def match_encoded(self, encoded: EncodedBatch) -> Matches:
         """The second half of a match: codes find their clauses."""
+        self._check_needs()
+        return joined(self._search.slices(encoded, PAIRS_IN_A_SLICE))
+
+    def _check_needs(self) -> None:
         if self.needs is not None:
             called = ", ".join(sorted({concept.name for concept in self.needs.concepts})[:5])
             raise ModelError(f"these subscriptions call models ({called}); match them with models")
-        return self._found(encoded)
-
-    def _found(self, encoded: EncodedBatch) -> Matches:
-        """Rows and their links, or their clauses if these have needs."""
-        index, texts = self._index, BatchTexts(encoded.batch)
-        arrays = self._with_patterns(encoded.arrays, texts)
-        found, tried = match_batch(
-            index.arrays, arrays, index.most_codes, index.first_pattern, index.everything
-        )
-        if self._texts:
-            found = found[self._decided(found, texts)]
-        rows, links = in_row_order(found, arrays.codes.shape[1], self._parts.several)
-        report = MatchReport(arrays.codes.shape[1], len(rows), int(tried), texts.searches)
-        return Matches(rows, links, report)
 
     @property
     def columns(self) -> list[Column]:
@@ -205,30 +194,6 @@ class Matcher:
         """Map a saved matcher into memory; processes that do so share one copy."""
         return cls(read_parts(Path(folder)))
 
-    def _with_patterns(self, arrays: BatchArrays, texts: BatchTexts) -> BatchArrays:
-        """The batch with the rows of each pattern that is an access token."""
-        patterns = self._index.patterns
-        if not len(patterns):
-            return arrays
-        numbers = self._index.arrays.predicates[patterns, tables.FIRST]
-        rows = [texts.all_rows(self._texts[number]) for number in numbers]
-        starts = offsets_of([len(found) for found in rows])
-        return arrays._replace(pattern_start=starts, pattern_rows=np.concatenate(rows))
-
-    def _decided(self, found: Int32s, texts: BatchTexts) -> Bools:
-        """Which of the found pairs stand, once the patterns in their rests are searched."""
-        rest, predicates = self._index.arrays.rest, self._index.arrays.predicates
-        keep = np.ones(len(found), bool)
-        undecided = np.flatnonzero(found[:, 2] >= 0)
-        places = found[undecided, 2].astype(np.int64)
-        counts = rest[places].astype(np.int64)
-        pairs = np.repeat(undecided, counts)
-        members = rest[np.repeat(places + 1, counts) + places_in_rows(counts)]
-        on_text = predicates[members, tables.KIND] == tables.TEXT
-        for number, some in _grouped(predicates[members[on_text], tables.FIRST], pairs[on_text]):
-            keep[some] &= texts.holds(self._texts[number], found[some, 0])
-        return keep
-
 
 NEEDED = Need("caddis.matching")
 
@@ -245,12 +210,3 @@ def warm_up() -> None:
     # A matcher's arrays are read-only whether it was compiled or mapped, so this also compiles what
     # a loaded matcher runs: to numba, an array that may be written is of another type.
     Matcher.compile(table, schema).match(pa.RecordBatch.from_pylist([{}], schema))
-
-
-def _grouped(keys: Int32s, values: Int64s) -> Iterator[tuple[int, Int64s]]:
-    """Each distinct key with the values that stand beside it."""
-    order = np.argsort(keys, kind="stable")
-    keys, values = keys[order], values[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    for start, group in zip(starts, np.split(values, starts)[1:], strict=True):
-        yield int(keys[start]), group

@@ -4,18 +4,15 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from caddis.arrays import Floats
 from caddis.matching.index.building import build, post
 from caddis.matching.index.packing import PackedClauses
 from caddis.matching.kernels import posting as post_kernels
-from caddis.matching.kernels.posting import EVERY_EVENT, NONE, ClauseArrays
+from caddis.matching.kernels.posting import EVERY_EVENT, NONE
 from caddis.matching.tables import (
     COLUMN,
     CONTAINS,
-    COUNT,
     ENTRY_LINK,
     ENTRY_REST,
     ENTRY_WIDTH,
@@ -83,11 +80,15 @@ def test_a_clause_is_posted_under_its_least_likely_predicate_that_is_a_token(ran
     assert post(packed, likelihood).access.tolist() == expected
 
 
-@given(st.integers(0, 300), st.integers(0, 300))
-def test_the_level_of_a_range_is_the_lowest_at_which_two_nodes_cover_it(low, width):
-    high = low + width
-    nodes = [len({code >> level for code in range(low, high + 1)}) for level in range(12)]
-    assert post_kernels.covering_level(low, high) == next(i for i, n in enumerate(nodes) if n <= 2)
+def test_the_level_of_a_range_is_the_lowest_at_which_two_nodes_cover_it(random):
+    low = random.randrange(300)
+    high = low + random.randrange(300)
+    predicates, posted = np.array([[0, 0, low, high, 0, 0]], np.int32), int32s(2, 5)
+    access = np.zeros(1, np.int32)
+    used = post_kernels.post_clauses(access, predicates, int32s(0, 2), posted)
+    nodes = [sorted({code >> level for code in range(low, high + 1)}) for level in range(12)]
+    level = next(i for i, some in enumerate(nodes) if len(some) <= 2)
+    assert posted[:used].tolist() == [[0, low, high, level, node] for node in nodes[level]]
 
 
 def accepted_codes(packed: PackedClauses, predicate: int) -> set[int]:
@@ -112,72 +113,42 @@ def test_every_code_that_the_access_predicate_accepts_leads_to_the_clause_once(r
             assert len(hits) == (code in accepted_codes(packed, predicate))
 
 
-def test_there_is_room_for_all_postings(random):
-    packed = random_clauses(random)
-    table = packed.predicates.table
-    access = post(packed, random_likelihood(random, packed)).access
-    obvious = [2 * table[p, COUNT] if p >= 0 and table[p, KIND] == INTERVALS else 2 for p in access]
-    assert post_kernels.count_postings(access, table) == sum(obvious)
-
-
-@given(st.integers(-2, 5), st.lists(st.integers(-2, 5), max_size=4))
-def test_a_predicate_is_one_of_a_short_list(predicate, done):
-    assert post_kernels.is_one_of(predicate, np.array(done, np.int32)) == (predicate in done)
-
-
-def clause_arrays(packed: PackedClauses, likelihood: Floats) -> ClauseArrays:
-    return ClauseArrays(packed.starts, post(packed, likelihood).ordered, packed.owner)
-
-
 def on_codes(packed: PackedClauses, members: list[int]) -> list[int]:
     return [m for m in members if packed.predicates.table[m, KIND] <= INTERVALS]
 
 
-@pytest.mark.parametrize("single", [False, True])
-def test_the_next_predicate_on_codes_is_the_least_likely_that_is_not_done(random, single):
+def test_the_filter_is_the_least_likely_predicate_of_a_single_value_if_there_is_one(
+    random,
+):
     packed = random_clauses(random)
     likelihood = random_likelihood(random, packed)
-    clauses, table = clause_arrays(packed, likelihood), packed.predicates.table
-    done = np.array([random.randrange(len(table)), NONE, NONE, NONE], np.int32)
+    postings, table = post(packed, likelihood), packed.predicates.table
     for clause, members in enumerate(members_by_likelihood(packed, likelihood)):
-        left = [m for m in on_codes(packed, members) if m not in done]
+        access = int(postings.access[clause])
+        left = [m for m in on_codes(packed, members) if m != access]
         singles = [m for m in left if table[m, LOW] == table[m, HIGH]]
-        preferred = singles if single and singles else left
-        found = post_kernels.next_inline(clause, clauses, table, done, single)
-        assert found == (preferred[0] if preferred else NONE)
+        begin, end = packed.starts[clause : clause + 2].tolist()
+        found = post_kernels.filter_predicate(begin, end, postings.ordered, table, access)
+        assert found == [*singles, *left, NONE][0]
 
 
-def test_two_predicates_go_into_an_entry_and_are_done_then(random):
+def test_two_predicates_go_into_an_entry_and_what_is_not_done_into_the_rest(random):
     packed = random_clauses(random)
     likelihood = random_likelihood(random, packed)
-    clauses, table = clause_arrays(packed, likelihood), packed.predicates.table
+    ordered, table = post(packed, likelihood).ordered, packed.predicates.table
     for clause, members in enumerate(members_by_likelihood(packed, likelihood)):
-        done, entry = np.full(4, NONE, np.int32), np.full(ENTRY_WIDTH, -1, np.int32)
-        post_kernels.fill_tests(clause, clauses, table, done, entry)
-        expected = on_codes(packed, members)[:2]
-        assert done.tolist() == [NONE, NONE, *expected, *[NONE] * (2 - len(expected))]
-        for predicate, at in zip(expected, (FIRST_TEST, SECOND_TEST), strict=False):
+        access, chosen = ([*random.sample(members, min(2, len(members))), NONE, NONE])[:2]
+        entry, rest = np.full(ENTRY_WIDTH, -1, np.int32), int32s(20)
+        begin, end = packed.starts[clause : clause + 2].tolist()
+        used = post_kernels.fill_entry(begin, end, ordered, table, access, chosen, entry, rest, 2)
+        tests = [m for m in on_codes(packed, members) if m not in (access, chosen)][:2]
+        for predicate, at in zip(tests, (FIRST_TEST, SECOND_TEST), strict=False):
             _, column, low, high = table[predicate, :4].tolist()
             assert entry[at : at + 3].tolist() == [column, low, high - low]
-
-
-def test_the_rest_is_what_is_not_done_and_what_has_several_intervals(random):
-    packed = random_clauses(random)
-    likelihood = random_likelihood(random, packed)
-    clauses, table = clause_arrays(packed, likelihood), packed.predicates.table
-    for clause, members in enumerate(members_by_likelihood(packed, likelihood)):
-        done = np.array(
-            [*random.sample(members, min(3, len(members))), NONE, NONE, NONE][:4], np.int32
-        )
-        rest = int32s(20)
-        end = post_kernels.fill_rest(clause, clauses, table, done, rest, 2)
-        expected = [
-            m for m in members if m != done[0] and (m not in done or table[m, KIND] == INTERVALS)
-        ]
-        if expected:
-            assert rest[2:end].tolist() == [len(expected), *expected]
-        else:
-            assert end == 2
+        hulls = [m for m in (chosen, *tests) if table[m, KIND] == INTERVALS]
+        left = [m for m in members if m not in (access, chosen, *tests) or m in hulls]
+        assert rest[2:used].tolist() == ([len(left), *left] if left else [])
+        assert entry[ENTRY_REST] == (2 if left else -1)
 
 
 def predicates_of_entry(

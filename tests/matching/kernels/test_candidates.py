@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caddis.arrays import Int32s
+from caddis.arrays import Int32s, Int64s
 from caddis.matching import tables
 from caddis.matching.index.building import AccessIndex, build, post
 from caddis.matching.index.packing import PackedClauses
 from caddis.matching.kernels import candidates as kernels
 from caddis.matching.kernels import deciding as decide_kernels
+from caddis.matching.kernels import sorting as sort_kernels
 from caddis.matching.kernels.deciding import ACCEPTED, REFUSED, UNDECIDED
-from caddis.matching.kernels.layout import BatchArrays
+from caddis.matching.kernels.layout import BatchArrays, Workspace
+from caddis.matching.kernels.sorting import workspace
 from caddis.matching.tables import (
     ENTRY_LINK,
     ENTRY_REST,
@@ -62,33 +64,38 @@ def built(random: Random) -> tuple[PackedClauses, AccessIndex, BatchArrays]:
     return packed, index, batch
 
 
-def buffers(index: AccessIndex, rows: int, room: int = 1) -> tuple[Int32s, Int32s, Int32s]:
-    """Slots, hits, and a buffer with little room, so that it has to grow."""
-    slots = np.full(index.most_codes + 1, -1, np.int32)
-    return slots, int32s(100 + rows), int32s(room, 3)
+def buffers(index: AccessIndex, rows: int) -> tuple[Workspace, Int32s, Int64s]:
+    """Room to match some rows, a buffer that does for all they may find, and a tally."""
+    room = int32s(2 * rows * len(index.arrays.entries), 3)
+    return workspace(rows, 100, index.most_codes), room, np.zeros(2, np.int64)
+
+
+def carried(codes: list[int], rows: list[int]) -> Int64s:
+    return np.array([code << 32 | row for code, row in zip(codes, rows, strict=True)], np.int64)
+
+
+def codes_and_rows(carried: Int64s) -> list[Pair]:
+    return [(int(one) >> 32, int(one) & 0xFFFFFFFF) for one in carried]
 
 
 # -- sorting and grouping
 
 
+def sorted_by_code(codes: list[int], limit: int) -> list[Pair]:
+    some = carried(codes, list(range(len(codes))))
+    room = workspace(len(codes), 0, 1)
+    found = sort_kernels.sorted_by_code(some, len(codes), limit, room.spare, room.digits)
+    return codes_and_rows(found[: len(codes)])
+
+
 @given(st.lists(st.integers(0, 9_000), max_size=60), st.sampled_from([9_001, 2_048 * 2_048 + 5]))
 def test_sorting_by_code_keeps_the_order_of_equal_codes(codes, limit):
-    rows = list(range(len(codes)))
-    found = decide_kernels.sort_by_code(np.array(codes, np.int32), np.array(rows, np.int32), limit)
-    expected = sorted(zip(codes, rows, strict=True))
-    assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == expected
+    assert sorted_by_code(codes, limit) == sorted((code, row) for row, code in enumerate(codes))
 
 
 def test_sorting_by_code_sorts_large_codes():
-    codes = np.array([5_000_000, 3, 4_999_999, 2_048, 0], np.int32)
-    found, rows = decide_kernels.sort_by_code(codes, np.arange(5, dtype=np.int32), 5_000_001)
-    assert found.tolist() == [0, 3, 2_048, 4_999_999, 5_000_000]
-    assert rows.tolist() == [4, 1, 3, 2, 0]
-
-
-@pytest.mark.parametrize("count", [0, 1, 5])
-def test_first_numbers_count_from_zero(count):
-    assert decide_kernels.first_numbers(count).tolist() == list(range(count))
+    found = sorted_by_code([5_000_000, 3, 4_999_999, 2_048, 0], 5_000_001)
+    assert found == [(0, 4), (3, 1), (2_048, 3), (4_999_999, 2), (5_000_000, 0)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -96,42 +103,30 @@ def test_rows_of_a_column_carry_its_codes_or_its_elements(seed):
     random = Random(seed)
     packed = random_clauses(random)
     batch = random_codes(random, packed, 6)
-    codes, rows = decide_kernels.rows_of_column(batch, 0)
-    assert (codes.tolist(), rows.tolist()) == (batch.codes[0].tolist(), list(range(6)))
-    codes, rows = decide_kernels.rows_of_column(batch, ARRAY_COLUMN)
+    room = np.zeros(100, np.int64)
+    count = sort_kernels.carried_codes(batch, 0, room)
+    assert codes_and_rows(room[:count]) == list(zip(batch.codes[0].tolist(), range(6), strict=True))
+    count = sort_kernels.carried_codes(batch, ARRAY_COLUMN, room)
     expected = [(e, row) for row in range(6) for e in elements_of(batch, ARRAY_COLUMN, row)]
-    assert list(zip(codes.tolist(), rows.tolist(), strict=True)) == expected
+    assert codes_and_rows(room[:count]) == expected
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=12))
-def test_what_equals_its_predecessor_is_dropped(some):
-    codes, rows = (np.array([pair[at] for pair in some], np.int32) for at in (0, 1))
-    kept = decide_kernels.without_repeats(codes, rows)
-    found = list(zip(codes[:kept].tolist(), rows[:kept].tolist(), strict=True))
-    assert found == [pair for pair, _ in groupby(some)]
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=12).map(sorted))
+def test_distinct_codes_begin_where_they_first_stand_once_repeats_are_dropped(some):
+    room, starts = carried(*([pair[at] for pair in some] for at in (0, 1))), np.zeros(13, np.int64)
+    found = sort_kernels.distinct_starts(room, len(some), starts)
+    kept = [pair for pair, _ in groupby(some)]
+    expected = [i for i, pair in enumerate(kept) if i == 0 or pair[0] != kept[i - 1][0]]
+    assert starts[: found + 1].tolist() == [*expected, len(kept)]
+    assert codes_and_rows(room[: len(kept)]) == kept
 
 
-@given(sorted_codes)
-def test_distinct_codes_begin_where_they_first_stand(codes):
-    starts = [i for i, code in enumerate(codes) if i == 0 or code != codes[i - 1]]
-    assert decide_kernels.distinct_starts(codes, len(codes)).tolist() == [*starts, len(codes)]
-
-
-@given(sorted_codes, st.integers(-1, 11))
-def test_the_first_code_at_least(codes, code):
-    assert decide_kernels.first_at_least(codes, code) == bisect_left(codes.tolist(), code)
-
-
-@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30))
-def test_within_is_between_both_ends(code, low, span):
-    assert kernels.within(code, low, span) == (low <= code <= low + span)
-
-
-def test_an_enlarged_buffer_keeps_what_was_used():
-    out = np.arange(12, dtype=np.int32).reshape(4, 3)
-    larger = kernels.enlarged(out, 3, 7)
-    assert len(larger) >= 3 + 7
-    assert larger[:3].tolist() == out[:3].tolist()
+@given(sorted_codes, st.integers(-1, 11), st.integers(0, 3))
+def test_the_first_code_at_least(codes, code, begin):
+    some = carried(codes.tolist(), [0] * len(codes))
+    begin = min(begin, len(codes))
+    found = kernels.first_at_least(some, begin, len(codes), code)
+    assert found == max(begin, bisect_left(codes.tolist(), code))
 
 
 # -- filters and entries
@@ -145,65 +140,44 @@ def test_an_enlarged_buffer_keeps_what_was_used():
 )
 def test_filtered_rows_are_those_whose_code_is_in_the_interval(some, kind, low, span):
     some = sorted(some)
-    own = np.array([pair[0] for pair in some], np.int32)
-    values = np.array([pair[1] for pair in some], np.int32)
-    rows = np.arange(len(some), dtype=np.int32)
-    hits = int32s(len(some) + 1)
-    found = kernels.filter_rows(kind, low, span, own, values, rows, hits)
+    own, values = ([pair[at] for pair in some] for at in (0, 1))
+    rows, hits = carried(own, list(range(len(some)))), int32s(len(some) + 1)
+    codes = np.array(values, np.int32)
+    found = kernels.filter_rows(kind, low, span, codes, rows, 0, len(rows), hits)
     tested = own if kind == OWN_FILTER else values
     expected = [r for r in range(len(some)) if kind == NO_FILTER or low <= tested[r] <= low + span]
     assert hits[:found].tolist() == expected
 
 
-@given(st.lists(small, min_size=1, max_size=8), small, st.integers(0, 4), st.integers(0, 3))
-def test_pairs_that_pass_a_test_are_kept_in_place(values, low, span, begin):
-    out = int32s(begin + len(values), 3)
-    out[begin:, 0], out[begin:, 1] = np.arange(len(values)), 7
-    end = kernels.keep_passing(out, begin, len(out), np.array(values, np.int32), low, span)
-    expected = [(row, 7) for row, value in enumerate(values) if low <= value <= low + span]
-    assert [tuple(pair) for pair in out[begin:end, :2].tolist()] == expected
-
-
 @pytest.mark.parametrize("seed", SEEDS)
-def test_entries_are_tried_on_every_hit(seed):
+def test_entries_are_tried_on_every_hit_if_there_is_room(seed):
     _, index, batch = built(Random(seed))
     entries, hits = index.arrays.entries, np.array([0, 2, 3, 7], np.int32)
-    out, used = kernels.try_entries(
-        0, len(entries), entries, batch.codes, hits, len(hits), int32s(1, 3), 0
-    )
+    _, out, tally = buffers(index, 9)
+    assert kernels.try_entries(0, len(entries), entries, batch.codes, hits, 4, out, tally)
     expected = [
         (row, entry)
         for entry in range(len(entries))
         for row in hits.tolist()
         if passes_tests(entries[entry], batch.codes, row)
     ]
-    assert pairs(out, used) == sorted(expected)
+    assert pairs(out, tally[kernels.USED]) == sorted(expected)
+    assert tally[kernels.TRIED] == 4 * len(entries)
+    assert not kernels.try_entries(0, 1, entries, batch.codes, hits, 4, out[:3], tally)
 
 
+@pytest.mark.parametrize("room", [True, False])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_an_entry_passes_if_both_its_tests_do(seed):
-    _, index, batch = built(Random(seed))
-    entries = index.arrays.entries
-    for entry in range(len(entries)):
-        for row in range(batch.codes.shape[1]):
-            found = kernels.passes(entries, entry, batch.codes, row)
-            assert found == passes_tests(entries[entry], batch.codes, row)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_join_finds_what_trying_each_group_finds_and_leaves_no_slot_behind(seed):
+def test_a_join_finds_what_trying_each_group_finds_and_leaves_no_slot_behind(seed, room):
     _, index, batch = built(Random(seed))
     arrays = index.arrays
-    slots, _, out = buffers(index, 9)
-    rows = np.arange(9, dtype=np.int32)
+    work, out, tally = buffers(index, 9)
+    rows = carried([0] * 9, list(range(9)))
     for run in range(len(arrays.runs) - 1):
         kind, column, first = map(int, arrays.runs[run])
         if kind != POINT_FILTER:
             continue
         last, values = int(arrays.runs[run + 1, 2]), batch.codes[column]
-        out, used = kernels.join_points(
-            first, last, arrays.groups, arrays.entries, values, batch.codes, rows, slots, out, 0
-        )
         expected = [
             (row, entry)
             for group in range(first, last)
@@ -212,8 +186,28 @@ def test_a_join_finds_what_trying_each_group_finds_and_leaves_no_slot_behind(see
             if values[row] == arrays.groups[group, 0]
             and passes_tests(arrays.entries[entry], batch.codes, row)
         ]
-        assert pairs(out, used) == sorted(expected)
-        assert set(slots.tolist()) == {-1}
+        tally[:] = 0
+        fits = kernels.join_points(
+            first,
+            last,
+            arrays.groups,
+            arrays.entries,
+            values,
+            batch.codes,
+            rows,
+            0,
+            len(rows),
+            work.slots,
+            work.hits,
+            out if room else out[:0],
+            tally,
+        )
+        assert set(work.slots.tolist()) == {-1}
+        if room:
+            assert fits
+            assert pairs(out, tally[kernels.USED]) == sorted(expected)
+        elif expected:
+            assert not fits
 
 
 def under_node(index: AccessIndex, batch: BatchArrays, node: int, rows: list[Pair]) -> list[Pair]:
@@ -232,28 +226,30 @@ def test_a_visited_node_gives_every_entry_that_passes(seed):
     random = Random(seed)
     _, index, batch = built(random)
     arrays = index.arrays
-    slots, hits, out = buffers(index, 9)
+    work, out, tally = buffers(index, 9)
     for node in range(len(arrays.node_runs) - 1):
         rows = sorted((random.randrange(index.most_codes), row) for row in range(9))
-        first, last = arrays.node_runs[node : node + 2]
-        out, used = kernels.visit_node(
+        first, last = arrays.node_runs[node : node + 2].tolist()
+        tally[:] = 0
+        assert kernels.visit_node(
             first,
             last,
             arrays.runs,
             arrays.groups,
             arrays.entries,
             batch.codes,
-            np.array([own for own, _ in rows], np.int32),
-            np.array([row for _, row in rows], np.int32),
-            slots,
-            hits,
-            out,
+            carried(*([pair[at] for pair in rows] for at in (0, 1))),
             0,
+            len(rows),
+            work.slots,
+            work.hits,
+            out,
+            tally,
         )
-        assert pairs(out, used) == sorted(under_node(index, batch, node, rows))
+        assert pairs(out, tally[kernels.USED]) == sorted(under_node(index, batch, node, rows))
 
 
-def carried(batch: BatchArrays, column: int) -> list[Pair]:
+def carried_by(batch: BatchArrays, column: int) -> list[Pair]:
     """The (code, row) pairs of a column, an element once an array."""
     rows = range(batch.codes.shape[1])
     if batch.element_base[column] < 0:
@@ -265,7 +261,7 @@ def under_column(index: AccessIndex, batch: BatchArrays, column: int) -> list[Pa
     found = []
     for level, base in enumerate(index.arrays.node_base[column]):
         if base >= 0:
-            for code, row in carried(batch, column):
+            for code, row in carried_by(batch, column):
                 found += under_node(index, batch, int(base) + (code >> level), [(code, row)])
     return found
 
@@ -274,17 +270,9 @@ def under_column(index: AccessIndex, batch: BatchArrays, column: int) -> list[Pa
 def test_a_visited_column_gives_the_entries_of_all_tokens_that_its_rows_carry(seed):
     _, index, batch = built(Random(seed))
     for column in range(batch.codes.shape[0]):
-        slots, hits, out = buffers(index, 9)
-        out, used = kernels.visit_column(index.arrays, batch, column, slots, hits, out, 0)
-        assert pairs(out, used) == sorted(under_column(index, batch, column))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_column_has_nodes_if_a_level_of_it_has(seed):
-    _, index, _ = built(Random(seed))
-    bases = index.arrays.node_base
-    found = [kernels.has_nodes(bases, column) for column in range(len(bases))]
-    assert found == [any(base >= 0 for base in row) for row in bases]
+        work, out, tally = buffers(index, 9)
+        assert kernels.visit_column(column, index.arrays, batch, work, out, tally)
+        assert pairs(out, tally[kernels.USED]) == sorted(under_column(index, batch, column))
 
 
 # -- predicates
@@ -342,7 +330,7 @@ def test_pairs_are_decided_by_their_rest(seed):
     every = [(row, entry) for row in range(9) for entry in range(len(index.arrays.entries))]
     out = int32s(len(every), 3)
     out[:, :2] = every
-    kept = decide_kernels.decide(index.arrays, batch, out, len(every))
+    kept = decide_kernels.decide(index.arrays, batch, out)
     expected = []
     for row, entry in every:
         found = rest_answer(index, packed, batch, (row, entry))
@@ -391,26 +379,29 @@ def rows_of(index: AccessIndex, batch: BatchArrays, pattern: int) -> list[int]:
 @pytest.mark.parametrize("seed", seeds(25, 200))
 def test_a_batch_matches_each_clause_that_is_true_of_a_row_once(seed):
     packed, index, batch = built(Random(seed))
-    found, tried = kernels.match_batch(
-        index.arrays, batch, index.most_codes, index.first_pattern, index.everything
-    )
+    work, out, tally = buffers(index, 9)
+    numbers = index.first_pattern, index.everything
+    assert kernels.match_batch(index.arrays, batch, *numbers, work, out, tally)
+    used, tried = tally.tolist()
+    found = out[: decide_kernels.decide(index.arrays, batch, out[:used])]
     expected = truths(packed, batch, index)
     assert sorted([row, link, int(rest >= 0)] for row, link, rest in found.tolist()) == expected
-    assert tried >= len(expected)
+    assert tried >= used >= len(expected)
+    # Where there is less room than pairs are found, the match stops.
+    tally[:] = 0
+    fits = kernels.match_batch(index.arrays, batch, *numbers, work, out[: max(0, used - 1)], tally)
+    assert fits == (used == 0)
 
 
-@pytest.mark.parametrize("seed", seeds(3, 10))
-def test_a_large_batch_makes_the_buffer_grow(seed):
-    random = Random(seed)
-    packed = random_clauses(random, clauses=400)
-    index = build(packed, np.ones(len(packed.predicates)))
-    batch = with_pattern_rows(random, random_codes(random, packed, 40), packed, index.patterns)
-    found, tried = kernels.match_batch(
-        index.arrays, batch, index.most_codes, index.first_pattern, index.everything
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_row_finds_no_entry_twice(seed):
+    _, index, batch = built(Random(seed))
+    work, out, tally = buffers(index, 9)
+    kernels.match_batch(
+        index.arrays, batch, index.first_pattern, index.everything, work, out, tally
     )
-    assert tried > 1024 + 8 * 40
-    expected = truths(packed, batch, index)
-    assert sorted([row, link, int(rest >= 0)] for row, link, rest in found.tolist()) == expected
+    found = pairs(out, tally[kernels.USED])
+    assert len(set(found)) == len(found)
 
 
 def test_the_postings_use_every_kind_of_run():
@@ -447,7 +438,7 @@ def test_the_random_clauses_use_every_kind_of_predicate_as_access_and_as_rest():
 def test_pairs_come_in_the_order_of_rows_and_of_links_with_several_clauses_once(found, several):
     flags = np.array([link in several for link in range(4)])
     triples = np.array([(row, link, -1) for row, link in found], np.int32).reshape(-1, 3)
-    rows, links = decide_kernels.in_row_order(triples, 5, flags)
+    rows, links = sort_kernels.in_row_order(triples, 5, flags)
     expected, seen = [], set()
     for row, link in sorted(found, key=lambda pair: pair[0]):
         if link not in several or (row, link) not in seen:
@@ -458,5 +449,5 @@ def test_pairs_come_in_the_order_of_rows_and_of_links_with_several_clauses_once(
 
 def test_without_links_of_several_clauses_nothing_is_dropped():
     triples = np.array([(1, 0, -1), (0, 0, -1), (1, 0, -1)], np.int32)
-    rows, links = decide_kernels.in_row_order(triples, 2, np.zeros(0, bool))
+    rows, links = sort_kernels.in_row_order(triples, 2, np.zeros(0, bool))
     assert (rows.tolist(), links.tolist()) == ([0, 1, 1], [0, 0, 0])

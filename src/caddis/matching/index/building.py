@@ -23,10 +23,8 @@ from caddis.matching import tables
 from caddis.matching.index.packing import PackedClauses
 from caddis.matching.kernels import (
     BatchArrays,
-    ClauseArrays,
     IndexArrays,
     access_predicates,
-    count_postings,
     fill_postings,
     ordered_members,
     post_clauses,
@@ -65,20 +63,39 @@ def post(packed: PackedClauses, likelihood: Floats) -> Postings:
     table = packed.predicates.table
     ordered = ordered_members(packed.starts, packed.members, likelihood)
     repeated = np.array([column.repeated for column in packed.columns], bool)
-    access = access_predicates(packed.starts, ordered, table, repeated[table[:, tables.COLUMN]])
-    rows = np.zeros((count_postings(access, table), 5), np.int32)
+    access = np.empty(len(packed.owner), np.int32)
+    on_array = repeated[table[:, tables.COLUMN]]
+    access_predicates(packed.starts, ordered, table, on_array, access)
+    rows = np.zeros((_most_postings(access, table), 5), np.int32)
     used = post_clauses(access, table, packed.predicates.intervals, rows)
     return Postings(access, ordered, rows[:used])
+
+
+def _most_postings(access: Int32s, predicates: Int32s) -> int:
+    """How many postings there are at most: two nodes cover an interval."""
+    known = predicates[access[access >= 0]]
+    several = known[known[:, tables.KIND] == tables.INTERVALS]
+    return 2 * (len(access) - len(several) + int(several[:, tables.COUNT].sum()))
 
 
 def build(packed: PackedClauses, likelihood: Floats) -> AccessIndex:
     """The access index of packed clauses, given how likely each predicate is."""
     postings = post(packed, likelihood)
-    clauses = ClauseArrays(packed.starts, postings.ordered, packed.owner)
-    lengths = np.diff(packed.starts)[postings.rows[:, 0]]
+    posted = postings.rows[:, 0]
+    lengths = np.diff(packed.starts)[posted]
     rest = np.empty(int(lengths.sum()) + len(lengths), np.int32)
-    filters, entries, used = fill_postings(
-        postings.rows, postings.access, clauses, packed.predicates.table, rest
+    filters = np.zeros((len(posted), 4), np.int32)
+    entries = np.full((len(posted), tables.ENTRY_WIDTH), -1, np.int32)
+    entries[:, tables.ENTRY_LINK] = packed.owner[posted]
+    used = fill_postings(
+        postings.rows,
+        postings.access,
+        packed.starts,
+        postings.ordered,
+        packed.predicates.table,
+        filters,
+        entries,
+        rest,
     )
     nodes = _Nodes.number(packed, postings.access, postings.rows)
     return _assemble(packed, nodes, filters, entries, rest[:used].copy())

@@ -34,9 +34,7 @@ from caddis.matching.index.packing import Boundaries, is_wide
 from caddis.matching.kernels import (
     BatchArrays,
     code_bytes,
-    code_floats,
-    code_ints,
-    code_presence,
+    code_numbers,
     hash_table,
 )
 
@@ -72,10 +70,12 @@ class ColumnCoder:
         """The code of each value."""
         if pa.types.is_dictionary(array.type):
             return self._dictionary_codes(array)
-        out = np.zeros(len(array), np.int32)
         if self.column.repeated or not is_comparable(self.column.type):
-            code_presence(_validity(array), array.offset, out)
-        elif is_wide(self.column):
+            # Only IS NULL tests these: null is 0, and anything else is 1.
+            present: Int32s = array.is_valid().to_numpy(zero_copy_only=False).astype(np.int32)
+            return present
+        out = np.zeros(len(array), np.int32)
+        if is_wide(self.column):
             array = _as_bytes(array)
             code_bytes(
                 *_byte_buffers(array),
@@ -88,9 +88,10 @@ class ColumnCoder:
                 out,
             )
         else:
-            array = as_numbers(array)
-            code = code_floats if is_floating(self.column.type) else code_ints
-            code(_numbers(array), _validity(array), array.offset, self.keys, out)
+            array, floating = as_numbers(array), is_floating(self.column.type)
+            if pa.types.is_integer(array.type):
+                array = array.cast(pa.int64())
+            code_numbers(_words(array), floating, _validity(array), array.offset, self.keys, out)
         return out
 
     def element_codes(self, array: pa.Array) -> tuple[Int64s, Int32s]:
@@ -201,11 +202,15 @@ def as_numbers(array: pa.Array) -> pa.Array:
     return array
 
 
-def _numbers(array: pa.Array) -> Anys:
-    """The buffer of values, from before the array's offset; for decimals the low 64 bits."""
-    if pa.types.is_decimal(array.type):
-        return _view(array.buffers()[1], np.int64)[::2]
-    return _view(array.buffers()[1], array.type.to_pandas_dtype())
+def _words(array: pa.Array) -> Int64s:
+    """64 bits of each value, from before the array's offset: for decimals the low ones."""
+    words = _view(array.buffers()[1], np.int64)
+    if not pa.types.is_decimal(array.type):
+        return words
+    # Every other word in an array of its own: to numba, one with gaps is of another type.
+    low = words[::2].copy()
+    low.flags.writeable = False
+    return low
 
 
 def _as_bytes(array: pa.Array) -> pa.Array:

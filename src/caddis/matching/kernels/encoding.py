@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from caddis.arrays import Anys, Bytes, Floats, Int32s, Int64s
-from caddis.compiling import kernel
+from caddis.arrays import Anys, Bytes, Int32s, Int64s
+from caddis.compiling import inner_kernel, kernel
 
 NAN_KEY = np.int64((1 << 63) - 1)
 LOW_63_BITS = np.int64((1 << 63) - 1)
+INFINITY = np.int64(0x7FF << 52)
+"""The bits of infinity: only those of NaN are greater, but for the sign."""
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def is_valid(valid: Bytes, at: int) -> bool:
     """Whether Arrow's validity bit is set."""
     return len(valid) == 0 or (valid[at >> 3] >> (at & 7)) & 1 == 1
 
 
-@kernel(forceinline=True)
-def code_of_place(place: int, found: bool) -> int:
-    """The code of a key that is, or would be inserted, at a place among the boundaries."""
-    return 2 * place + 2 if found else 2 * place + 1
-
-
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def code_of_int(key: int, keys: Int64s) -> int:
     """The code of a key, by bisection.
 
@@ -40,44 +36,33 @@ def code_of_int(key: int, keys: Int64s) -> int:
         smaller = keys[low + half] < key
         low = low + half + 1 if smaller else low
         count = count - half - 1 if smaller else half
-    return code_of_place(low, low < len(keys) and keys[low] == key)
+    return 2 * low + 1 + (low < len(keys) and keys[low] == key)
 
 
 @kernel
-def code_presence(valid: Bytes, offset: int, out: Int32s) -> None:
-    """Code null as 0 and anything else as 1, for columns that only IS NULL tests."""
-    for i in range(len(out)):
-        out[i] = 1 if is_valid(valid, offset + i) else 0
+def code_numbers(
+    values: Int64s, floating: bool, valid: Bytes, offset: int, keys: Int64s, out: Int32s
+) -> None:
+    """Codes of whole numbers, days, µs, unscaled decimals and Booleans, or of the bits of doubles.
 
-
-@kernel
-def code_ints(values: Anys, valid: Bytes, offset: int, keys: Int64s, out: Int32s) -> None:
-    """Codes of whole numbers, days, µs, unscaled decimals and Booleans."""
-    for i in range(len(out)):
-        if is_valid(valid, offset + i):
-            out[i] = code_of_int(int(values[offset + i]), keys)
-        else:
-            out[i] = 0
-
-
-@kernel
-def code_floats(values: Floats, valid: Bytes, offset: int, keys: Int64s, out: Int32s) -> None:
-    """Codes of doubles by `language.float_key`, done here on their bits."""
-    bits = values.view(np.int64)
+    floating: the values are the bits of doubles, whose keys are those of `language.float_key`.
+    """
     for i in range(len(out)):
         if not is_valid(valid, offset + i):
             out[i] = 0
             continue
-        key = bits[offset + i]
-        if np.isnan(values[offset + i]):
-            key = NAN_KEY
-        elif key < 0:
-            # Without the sign bit -0.0 gets the key of 0.0; the others are ordered backwards.
-            key = -(key & LOW_63_BITS)
+        key = values[offset + i]
+        if floating:
+            size = key & LOW_63_BITS
+            if size > INFINITY:
+                key = NAN_KEY
+            elif key < 0:
+                # Without the sign bit -0.0 gets the key of 0.0; the others are ordered backwards.
+                key = -size
         out[i] = code_of_int(key, keys)
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def hash_bytes(data: Bytes, begin: int, end: int) -> int:
     """FNV-1a with its high bits folded down: the tables take the low ones."""
     h = np.uint64(14695981039346656037)
@@ -86,7 +71,29 @@ def hash_bytes(data: Bytes, begin: int, end: int) -> int:
     return int((h ^ (h >> np.uint64(29))) & np.uint64(0x7FFFFFFF))
 
 
-@kernel(forceinline=True)
+@kernel
+def fill_hash_table(starts: Int64s, data: Bytes, slots: Int32s) -> None:
+    """Open addressing: key number + 1, or 0 where free."""
+    mask = len(slots) - 1
+    for key in range(len(starts) - 1):
+        slot = hash_bytes(data, starts[key], starts[key + 1]) & mask
+        while slots[slot] != 0:
+            slot = (slot + 1) & mask
+        slots[slot] = key + 1
+
+
+def hash_table(starts: Int64s, data: Bytes) -> Int32s:
+    """The hash table of keys, at most half full."""
+    size = 2
+    # A power of two, so that a mask finds a slot; half of it free, so that searches end soon.
+    while size < 2 * (len(starts) - 1):
+        size *= 2
+    slots = np.zeros(size, np.int32)
+    fill_hash_table(starts, data, slots)
+    return slots
+
+
+@inner_kernel(forceinline=True)
 def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:
     """Whether two stretches are equal."""
     for k in range(length):
@@ -95,55 +102,31 @@ def same_bytes(a: Bytes, i: int, b: Bytes, j: int, length: int) -> bool:
     return True
 
 
-@kernel
-def hash_table(starts: Int64s, data: Bytes) -> Int32s:
-    """Open addressing, at most half full: key number + 1, or 0 where free."""
-    count = len(starts) - 1
-    size = 2
-    # A power of two, so that a mask finds a slot; half of it free, so that searches end soon.
-    while size < 2 * count:
-        size *= 2
-    slots = np.zeros(size, np.int32)
-    for key in range(count):
-        slot = hash_bytes(data, starts[key], starts[key + 1]) & (size - 1)
-        while slots[slot] != 0:
-            slot = (slot + 1) & (size - 1)
-        slots[slot] = key + 1
-    return slots
-
-
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def find_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes, slots: Int32s) -> int:
     """The number of the key that equals the text, or -1."""
-    mask = len(slots) - 1
+    mask, length = len(slots) - 1, end - begin
     slot = hash_bytes(text, begin, end) & mask
     while slots[slot] != 0:
         key = slots[slot] - 1
-        length = keys[key + 1] - keys[key]
-        if length == end - begin and same_bytes(text, begin, data, keys[key], length):
+        if keys[key + 1] - keys[key] == length and same_bytes(text, begin, data, keys[key], length):
             return int(key)
         slot = (slot + 1) & mask
     return -1
 
 
-@kernel
-def is_less(a: Bytes, i: int, m: int, b: Bytes, j: int, n: int) -> bool:
-    """Whether the key of m bytes at a[i] comes before the text of n bytes at b[j]."""
-    # Bytes are unsigned: their order is that of Spark's strings.
-    for k in range(min(m, n)):
-        if a[i + k] != b[j + k]:
-            return bool(a[i + k] < b[j + k])
-    return m < n
-
-
-@kernel
+@inner_kernel
 def place_of_bytes(text: Bytes, begin: int, end: int, keys: Int64s, data: Bytes) -> int:
     """How many keys come before the text."""
     low, high = 0, len(keys) - 1
     while low < high:
         middle = (low + high) // 2
-        length = keys[middle + 1] - keys[middle]
-        if is_less(data, keys[middle], length, text, begin, end - begin):
+        # Bytes are unsigned: their order is that of Spark's strings.
+        at, key = begin, keys[middle]
+        while at < end and key < keys[middle + 1] and data[key] == text[at]:
+            at += 1
+            key += 1
+        if at < end and (key == keys[middle + 1] or data[key] < text[at]):
             low = middle + 1
         else:
             high = middle
@@ -171,11 +154,12 @@ def code_bytes(
         if not is_valid(valid, offset + i):
             out[i] = 0
             continue
-        begin, end = int(starts[offset + i]), int(starts[offset + i + 1])
+        # One type whatever that of the offsets is, so that what is called is compiled once.
+        begin, end = int(np.int64(starts[offset + i])), int(np.int64(starts[offset + i + 1]))
         key = find_bytes(text, begin, end, keys, data, slots)
         if key >= 0:
-            out[i] = code_of_place(key, True)
+            out[i] = 2 * key + 2
         elif ordered:
-            out[i] = code_of_place(place_of_bytes(text, begin, end, keys, data), False)
+            out[i] = 2 * place_of_bytes(text, begin, end, keys, data) + 1
         else:
             out[i] = 1

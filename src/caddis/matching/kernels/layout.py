@@ -51,3 +51,22 @@ class BatchArrays(NamedTuple):
     elements: Int32s
     pattern_start: Int64s
     pattern_rows: Int32s
+
+
+class Workspace(NamedTuple):
+    """Room that a match of one batch needs besides what it finds."""
+
+    carried: Int64s
+    """The codes of a column and the rows that carry them: see `sorting`."""
+    spare: Int64s
+    """As much again, to sort into."""
+    digits: Int64s
+    """The counters of a pass of sorting."""
+    starts: Int64s
+    """Where each distinct code begins."""
+    slots: Int32s
+    """The group of each code during a join; -1 otherwise."""
+    hits: Int32s
+    """The rows that pass a filter."""
+    left: Int32s
+    """Those of them that pass the tests of an entry, too."""

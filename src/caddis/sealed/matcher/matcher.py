@@ -169,7 +169,7 @@ class SealedMatcher:
         found = self.match(batch)
         if found.refused and self._on_refused is not None:
             self._on_refused(found.refused)
-        return SealedCandidates(found.rows, found.links, found.report, found.refused)
+        return SealedCandidates(found.rows, found.links, found.report, found.end, found.refused)
 
     @property
     def columns(self) -> list[Column]:

@@ -87,7 +87,8 @@ def joined(slices: Iterable[SealedMatches], events: int) -> SealedMatches:
         for name in ("inspected", "tests", "products")
     ]
     report = SealedMatchReport(events, len(rows), took[1], 0, *took)
-    return SealedMatches(rows, all_links, report, tuple(sorted(refused, key=lambda one: one.row)))
+    in_order = tuple(sorted(refused, key=lambda one: one.row))
+    return SealedMatches(rows, all_links, report, events, in_order)
 
 
 class ClauseSearch:
@@ -120,10 +121,14 @@ class ClauseSearch:
                 compared, rows[begin : begin + step], admission.publishers
             )
             refused += _refusals(problems, batch)
-            yield replace(found, refused=tuple(sorted(refused, key=lambda one: one.row)))
-            begin, refused = begin + step, ()
-            if begin >= len(rows):
+            begin += step
+            last = begin >= len(rows)
+            end = batch.num_rows if last else found.end
+            in_order = tuple(sorted(refused, key=lambda one: one.row))
+            yield replace(found, end=end, refused=in_order)
+            if last:
                 return
+            refused = ()
             fitting = PAIRS_IN_A_SLICE * step // max(1, len(found.rows))
             step = max(1, min(fitting, GROWTH * step, most))
 
@@ -138,7 +143,7 @@ class ClauseSearch:
         places += np.int32(first)
         report = SealedMatchReport(len(rows), len(places), found.tests, 0, *found[1:])
         shifted = {first + row: problem for row, problem in problems.items()}
-        return SealedMatches(places, links, report, ()), shifted
+        return SealedMatches(places, links, report, end, ()), shifted
 
     def _found(
         self, batch: pa.RecordBatch, rows: Int32s, publishers: Directory | None

@@ -1,0 +1,148 @@
+"""From a batch in codes to rows and their links, slice by slice.
+
+What a batch finds has no bound but rows times clauses, and the memory to hold it must have one. So
+the kernels write into a buffer of fixed size. If it does not do for the rows at hand, they are
+tried again with half as many; what a slice found says how many rows the next one has. A single row
+always has room: it finds no entry of the index twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from caddis.arrays import Bools, Int32s, Int64s, offsets_of, places_in_rows
+from caddis.matching import tables
+from caddis.matching.index import BatchTexts, MatcherParts
+from caddis.matching.kernels import (
+    TRIED,
+    USED,
+    BatchArrays,
+    Workspace,
+    decide,
+    in_row_order,
+    match_batch,
+    workspace,
+)
+from caddis.matching.links import Matches, MatchReport
+
+PAIRS_IN_A_SLICE = 1 << 22
+"""How many pairs of row and clause are held at once, unless a single row has more: 50 MB."""
+
+GROWTH = 16
+"""The next slice has at most this many times the rows: the last one may have been exceptional."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBatch:
+    """A batch in a matcher's codes, with the texts that its patterns may have to look at."""
+
+    arrays: BatchArrays
+    batch: pa.RecordBatch
+
+
+class IndexSearch:
+    """Goes through the parts of a matcher."""
+
+    def __init__(self, parts: MatcherParts) -> None:
+        self._index, self._texts, self._several = parts.index, parts.texts, parts.several
+
+    def slices(self, encoded: EncodedBatch, most_pairs: int) -> Iterator[Matches]:
+        """What the rows of a batch find, slice by slice; there is at least one slice.
+
+        Links are clauses if the clauses have needs.
+        """
+        count, entries = encoded.batch.num_rows, len(self._index.arrays.entries)
+        texts = BatchTexts(encoded.batch)
+        arrays = self._with_patterns(encoded.arrays, texts)
+        # Memory that is not written to takes no room, so the whole buffer is asked for at once.
+        out = np.empty((min(count * entries, max(most_pairs, entries)), 3), np.int32)
+        work = workspace(count, len(arrays.elements), self._index.most_codes)
+        begin, step, searched = 0, count, 0
+        while True:
+            piece = _rows_of(arrays, begin, begin + step)
+            used, tried = self._fill(piece, work, out[:most_pairs] if step > 1 else out)
+            if used is None:
+                step //= 2
+                continue
+            end = begin + step
+            rows, links = self._decided(out[:used], piece, texts, begin)
+            report = MatchReport(step, len(rows), tried, texts.searches - searched)
+            searched = texts.searches
+            yield Matches(rows, links, report, end)
+            if end >= count:
+                return
+            fitting = most_pairs * step // max(1, used)
+            begin, step = end, max(1, min(fitting, GROWTH * step, count - end))
+
+    def _fill(self, arrays: BatchArrays, work: Workspace, out: Int32s) -> tuple[int | None, int]:
+        """Fill a buffer with (row, entry), if there is room: how many, and how many were tried."""
+        index, tally = self._index, np.zeros(2, np.int64)
+        room = match_batch(
+            index.arrays, arrays, index.first_pattern, index.everything, work, out, tally
+        )
+        return int(tally[USED]) if room else None, int(tally[TRIED])
+
+    def _decided(
+        self, found: Int32s, arrays: BatchArrays, texts: BatchTexts, first: int
+    ) -> tuple[Int32s, Int32s]:
+        """Rows and links of those of the found pairs that stand, sorted by row.
+
+        first: the row of the whole batch that is row 0 here.
+        """
+        found = found[: decide(self._index.arrays, arrays, found)]
+        if self._texts:
+            found = found[self._searched(found, texts, first)]
+        rows, links = in_row_order(found, arrays.codes.shape[1], self._several)
+        rows += np.int32(first)
+        return rows, links
+
+    def _searched(self, found: Int32s, texts: BatchTexts, first: int) -> Bools:
+        """Which of the found pairs stand, once the patterns in their rests are searched."""
+        rest, predicates = self._index.arrays.rest, self._index.arrays.predicates
+        keep = np.ones(len(found), bool)
+        undecided = np.flatnonzero(found[:, 2] >= 0)
+        places = found[undecided, 2].astype(np.int64)
+        counts = rest[places].astype(np.int64)
+        pairs = np.repeat(undecided, counts)
+        members = rest[np.repeat(places + 1, counts) + places_in_rows(counts)]
+        on_text = predicates[members, tables.KIND] == tables.TEXT
+        for number, some in _grouped(predicates[members[on_text], tables.FIRST], pairs[on_text]):
+            keep[some] &= texts.holds(self._texts[number], found[some, 0] + np.int32(first))
+        return keep
+
+    def _with_patterns(self, arrays: BatchArrays, texts: BatchTexts) -> BatchArrays:
+        """The batch with the rows of each pattern that is an access token."""
+        patterns = self._index.patterns
+        if not len(patterns):
+            return arrays
+        numbers = self._index.arrays.predicates[patterns, tables.FIRST]
+        rows = [texts.all_rows(self._texts[number]) for number in numbers]
+        starts = offsets_of([len(found) for found in rows])
+        return arrays._replace(pattern_start=starts, pattern_rows=np.concatenate(rows))
+
+
+def _rows_of(arrays: BatchArrays, begin: int, end: int) -> BatchArrays:
+    """Some rows of a batch, numbered from 0."""
+    if begin == 0 and end == arrays.codes.shape[1]:
+        return arrays
+    inside = (begin <= arrays.pattern_rows) & (arrays.pattern_rows < end)
+    base = arrays.element_base
+    return arrays._replace(
+        codes=np.ascontiguousarray(arrays.codes[:, begin:end]),
+        element_base=np.where(base < 0, base, base + begin),
+        pattern_start=offsets_of(inside)[arrays.pattern_start],
+        pattern_rows=arrays.pattern_rows[inside] - np.int32(begin),
+    )
+
+
+def _grouped(keys: Int32s, values: Int64s) -> Iterator[tuple[int, Int64s]]:
+    """Each distinct key with the values that stand beside it."""
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    for start, group in zip(starts, np.split(values, starts)[1:], strict=True):
+        yield int(keys[start]), group
