@@ -34,7 +34,9 @@ def test_everything_that_a_lazy_door_offers_exists(package):
 
 def test_the_public_names_are_these():
     rooms = "errors models overlay sealed topics"
-    calls = "check concept match match_sealed open_events seal_events topics_to_channels"
+    calls = (
+        "check concept match match_files match_sealed open_events seal_events topics_to_channels"
+    )
     types = "ClusteringReport Matcher Matches Report SubscriptionStore"
     assert set(caddis.__all__) == set(f"{rooms} {calls} {types}".split())
 

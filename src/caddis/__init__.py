@@ -1,6 +1,7 @@
 """Match a stream of events against very many standing subscriptions.
 
     matches = caddis.match(events, subscriptions, models=[...])
+    matches = caddis.match_files(spark, "offers/*.parquet", subscriptions)
     matches = caddis.match_sealed(sealed_events, sealed_subscriptions)
     problems = caddis.check(subscriptions, "city STRING, price INT")
     channels = caddis.topics_to_channels(interests, rates, channels=20)

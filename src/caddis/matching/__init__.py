@@ -9,7 +9,7 @@ a table of subscriptions is indexed.
 """
 
 from caddis.matching.explaining import Explanation, explain
-from caddis.matching.index import NOTHING, Needs, as_numbers, values_of
+from caddis.matching.index import NOTHING, Needs, ValueRange, as_numbers, values_of
 from caddis.matching.links import (
     Candidates,
     LinkMatcher,

@@ -8,7 +8,7 @@ A row satisfies a link if any clause of it holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -24,9 +24,11 @@ from caddis.matching.index import (
     BatchEncoder,
     ColumnCoder,
     MatcherParts,
+    ValueRange,
     build,
     likelihood_by_clauses,
     likelihood_by_sample,
+    may_hold,
     pack,
     read_parts,
     split_needs,
@@ -149,6 +151,13 @@ class Matcher:
         """Which rows satisfy which clauses, as far as cheap predicates can tell."""
         found = joined(self._search.slices(self.encode(batch), PAIRS_IN_A_SLICE))
         return Candidates(found.rows, found.links, found.report, found.end)
+
+    def may_match(self, ranges: Mapping[Column, ValueRange]) -> bool:
+        """Whether any clause may be true of events whose columns have values in these ranges.
+
+        ranges: a column that is missing may have any values.
+        """
+        return may_hold(self._index, self._encoder.coders, ranges)
 
     def encode(self, batch: pa.RecordBatch) -> EncodedBatch:
         """The first half of a match: values become codes."""

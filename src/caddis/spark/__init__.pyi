@@ -1,4 +1,4 @@
-from .matching import ModelUse, Report, check, match
+from .matching import ModelUse, Report, check, match, match_files
 from .sealed import match_sealed, open_events, seal_events
 from .store import SubscriptionStore
 from .topics import ClusteringReport, WaveReport, topics_to_channels
@@ -11,6 +11,7 @@ __all__ = [
     "WaveReport",
     "check",
     "match",
+    "match_files",
     "match_sealed",
     "open_events",
     "seal_events",

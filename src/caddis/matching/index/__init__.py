@@ -4,8 +4,8 @@
     event batch ──BatchEncoder──▶ codes
 
 `packing` turns clauses into intervals of codes, `building` posts each under its least likely
-predicate, `encoding` turns a batch of events into the same codes, and `storage` is the only module
-of `matching` that touches files.
+predicate, `encoding` turns a batch of events into the same codes, `ruling_out` tells of which
+events no clause can be true, and `storage` is the only module of `matching` that touches files.
 """
 
 from caddis.matching.index.building import (
@@ -30,4 +30,5 @@ from caddis.matching.index.packing import (
     pack,
     split_needs,
 )
+from caddis.matching.index.ruling_out import ValueRange, may_hold
 from caddis.matching.index.storage import MatcherParts, read_parts, write_parts

@@ -10,6 +10,7 @@
 """
 
 from caddis.spark.matching.checking import check
+from caddis.spark.matching.from_files import match_files
 from caddis.spark.matching.match import follows, match, matches_of
 from caddis.spark.matching.model_folder import ModelFolder
 from caddis.spark.matching.model_reader import OnError

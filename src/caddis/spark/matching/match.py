@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 
 import pyarrow as pa
@@ -37,6 +38,7 @@ from caddis.spark.matching.shipping import (
     place_of,
     ship_models,
     store_address,
+    where_to_report,
 )
 from caddis.spark.matching.worker import PLAIN, MatchOperator, Opening
 from caddis.spark.places import Place
@@ -86,38 +88,100 @@ def match(
     report: filled with what the models did, once a job has run. Where Spark brought the models, it
         knows of the first job on a batch only, and of all micro-batches of a stream.
     """
+    plan = planned(
+        events,
+        subscriptions,
+        models,
+        event_key=event_key,
+        policy=policy,
+        on_invalid=on_invalid,
+        on_error=on_error,
+        statistics=statistics,
+        index_dir=index_dir,
+        grouped=grouped,
+        report=report,
+    )
+    return matches_of(events, plan.operator, plan.id_type, plan.reports)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is shipped to the workers of a match.
+
+    id_type: the type of the subscriptions' ids.
+    reports: what its tasks report, if they report at all.
+    counts_to: where they report how many events they had, if anybody wants to know.
+    """
+
+    operator: MatchOperator
+    id_type: pa.DataType
+    reports: Reports | None
+    counts_to: str | None
+
+
+def planned(
+    events: DataFrame,
+    subscriptions: Subscriptions,
+    models: Sequence[Model],
+    *,
+    event_key: str,
+    policy: str | None,
+    on_invalid: OnInvalid,
+    on_error: OnError,
+    statistics: str | PathLike[str] | None,
+    index_dir: str | PathLike[str] | None,
+    grouped: bool,
+    report: Report | None,
+    counts: bool = False,
+) -> Plan:
+    """Compile the subscriptions for events with these columns.
+
+    counts: whether workers also report how many events they had.
+    """
     check_key(events, event_key)
+    if on_error not in ("unknown", "raise"):
+        raise ModelError(f"on_error is 'unknown' or 'raise', not {on_error!r}")
     catalogue, policy = Catalogue(models), POLICIES.named(policy).name
     if models:
         start_compiling(needed(policy))
     prepare(MATCHING)
-    if on_error not in ("unknown", "raise"):
-        raise ModelError(f"on_error is 'unknown' or 'raise', not {on_error!r}")
     place = place_of(events, subscriptions, index_dir)
     store, invalid = _store_of(events, subscriptions, catalogue, on_invalid, place)
     follow = follows(events, subscriptions)
     reader = store.reader()
-    opening: Opening = PLAIN
-    reports: Reports | None = None
     called = _called(catalogue, store, reader, follow)
-    if called is not None:
-        assignment = catalogue.assign(called, lambda reading: reading.model.cost)
-        prepare(needed(policy))
-        shipped = ship_models(place, catalogue.models, assignment.readings, statistics)
-        opening = Models(shipped.folder, policy, on_error, shipped.reports_to)
-        reports = shipped.reports
+    opening, reports_to, reports = _opening(place, catalogue, called, policy, on_error, statistics)
+    if counts and report is not None and reports is None:
+        reports_to, reports = where_to_report(place)
     if report is not None:
         report.begin(reports, invalid)
-    known = store.schema.names if follow else reader.columns
-    columns = [name for name in store.schema.names if name in known and name in events.columns]
+    known = set(store.schema.names) if follow else reader.columns
+    columns = [name for name in store.schema.names if name in known & set(events.columns)]
     version = None if follow else reader.version
-    names = tuple(dict.fromkeys([event_key, *columns]))
     which = "each new version" if version is None else f"version {version}"
     logger.info("matching with %s of %s", which, store.path)
-    operator = MatchOperator(
-        store_address(place, store), event_key, names, version, opening, grouped
-    )
-    return matches_of(events, operator, store.id_type, reports)
+    names = tuple(dict.fromkeys([event_key, *columns]))
+    address = store_address(place, store)
+    operator = MatchOperator(address, event_key, names, version, opening, grouped)
+    return Plan(operator, store.id_type, reports, reports_to if counts else None)
+
+
+def _opening(
+    place: Place,
+    catalogue: Catalogue,
+    called: tuple[Concept, ...] | None,
+    policy: str,
+    on_error: OnError,
+    statistics: str | PathLike[str] | None,
+) -> tuple[Opening, str | None, Reports | None]:
+    """What opens readers in the workers, where these report, and what they report."""
+    if called is None:
+        return PLAIN, None, None
+    assignment = catalogue.assign(called, lambda reading: reading.model.cost)
+    prepare(needed(policy))
+    shipped = ship_models(place, catalogue.models, assignment.readings, statistics)
+    opening = Models(shipped.folder, policy, on_error, shipped.reports_to)
+    return opening, shipped.reports_to or shipped.folder, shipped.reports
 
 
 def matches_of(
