@@ -2,14 +2,15 @@
 
 What a batch finds has no bound but rows times clauses, and the memory to hold it must have one. So
 the kernels write into a buffer of fixed size. If it does not do for the rows at hand, they are
-tried again with half as many; what a slice found says how many rows the next one has. A single row
-always has room: it finds no entry of the index twice.
+tried again with half as many; what a slice found says how many rows the next one has, in this batch
+and in the next. A single row always has room: it finds no entry of the index twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,9 @@ PAIRS_IN_A_SLICE = 1 << 22
 GROWTH = 16
 """The next slice has at most this many times the rows: the last one may have been exceptional."""
 
+EXPECTED_SHARE = 0.85
+"""How much of the buffer the next slice should fill: one that does not fit is looked for twice."""
+
 
 @dataclass(frozen=True, slots=True)
 class EncodedBatch:
@@ -49,6 +53,8 @@ class IndexSearch:
 
     def __init__(self, parts: MatcherParts) -> None:
         self._index, self._texts, self._several = parts.index, parts.texts, parts.several
+        # Only how a batch is cut depends on it, so threads may share it.
+        self._pairs_a_row = 0.0
 
     def slices(self, encoded: EncodedBatch, most_pairs: int) -> Iterator[Matches]:
         """What the rows of a batch find, slice by slice; there is at least one slice.
@@ -61,22 +67,28 @@ class IndexSearch:
         # Memory that is not written to takes no room, so the whole buffer is asked for at once.
         out = np.empty((min(count * entries, max(most_pairs, entries)), 3), np.int32)
         work = workspace(count, len(arrays.elements), self._index.most_codes)
-        begin, step, searched = 0, count, 0
+        begin, step, searched = 0, self._fitting(count, most_pairs), 0
         while True:
             piece = _rows_of(arrays, begin, begin + step)
             used, tried = self._fill(piece, work, out[:most_pairs] if step > 1 else out)
             if used is None:
                 step //= 2
                 continue
-            end = begin + step
+            end, self._pairs_a_row = begin + step, used / max(1, step)
             rows, links = self._decided(out[:used], piece, texts, begin)
             report = MatchReport(step, len(rows), tried, texts.searches - searched)
             searched = texts.searches
             yield Matches(rows, links, report, end)
             if end >= count:
                 return
-            fitting = most_pairs * step // max(1, used)
-            begin, step = end, max(1, min(fitting, GROWTH * step, count - end))
+            begin, step = end, min(GROWTH * step, self._fitting(count - end, most_pairs))
+
+    def _fitting(self, rows: int, most_pairs: int) -> int:
+        """How many rows the next slice has, of so many that are left."""
+        expected = rows * self._pairs_a_row
+        if expected <= most_pairs:
+            return rows
+        return ceil(rows / ceil(expected / (EXPECTED_SHARE * most_pairs)))
 
     def _fill(self, arrays: BatchArrays, work: Workspace, out: Int32s) -> tuple[int | None, int]:
         """Fill a buffer with (row, entry), if there is room: how many, and how many were tried."""

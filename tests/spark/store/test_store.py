@@ -60,7 +60,8 @@ def as_dict(subscriptions: pa.Table) -> dict[Any, str]:
 def pairs_of(reader: StoreReader) -> Pairs:
     found = [
         pair
-        for rows, ids in reader.match(EVENTS)
+        for turn in reader.match(EVENTS)
+        for rows, ids in turn
         for pair in zip(rows.tolist(), ids.to_pylist(), strict=True)
     ]
     assert len(found) == len(set(found)), "a match came out twice"
@@ -318,7 +319,7 @@ def test_the_zone_of_the_store_is_that_of_its_literals(tmp_path: Path):
     reader = StoreReader(SubscriptionStore.open(store.path).path)
     reader.use(None)
     moments = pa.array([1719831600_000000, 1719835200_000000], schema.field("at").type)
-    ((rows, _),) = reader.match(pa.record_batch([moments], schema))
+    (((rows, _),),) = reader.match(pa.record_batch([moments], schema))
     assert rows.tolist() == [0], "noon in Dublin's summer is 11:00 UTC"
 
 
@@ -495,7 +496,9 @@ def follow(path: Path, last: int) -> list[list[int]]:
     while not looks or looks[-1] != [last]:
         reader = StoreReader(path)
         reader.use(None)
-        rows = [row for found, _ in reader.match(NUMBERED) for row in found.tolist()]
+        rows = [
+            row for turn in reader.match(NUMBERED) for found, _ in turn for row in found.tolist()
+        ]
         if not looks or rows != looks[-1]:
             looks.append(rows)
     return looks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -91,8 +92,10 @@ class ModelReader:
         self._tallies = [Tally() for _ in self._executor.readings]
         self._problems = []
 
-    def match(self, batch: pa.RecordBatch, keys: pa.Array) -> list[tuple[Int32s, pa.Array]]:
-        """Rows and the ids of the subscriptions they match, segment by segment."""
+    def match(
+        self, batch: pa.RecordBatch, keys: pa.Array
+    ) -> Iterator[list[tuple[Int32s, pa.Array]]]:
+        """Rows and the ids of the subscriptions they match, segment by segment, in one turn."""
         assert self._executor is not None
         outcome = self._executor.match(batch, keys=keys)
         self._tallies = [one + new for one, new in zip(self._tallies, outcome.tallies, strict=True)]
@@ -106,7 +109,7 @@ class ModelReader:
             )
             for one in outcome.problems[: max(0, KEPT - len(self._problems))]
         ]
-        return _by_segment(self._executor, outcome)
+        yield _by_segment(self._executor, outcome)
 
     def finish(self) -> None:
         """Report what the models did."""

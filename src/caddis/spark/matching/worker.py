@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -41,8 +41,8 @@ class TaskReader(Protocol):
     def begin(self, version: str | None) -> None:
         """Switch to a version of the store, or to the current one."""
 
-    def match(self, batch: pa.RecordBatch, keys: pa.Array) -> Found:
-        """Match a batch; `keys` is its key column."""
+    def match(self, batch: pa.RecordBatch, keys: pa.Array) -> Iterable[Found]:
+        """Match a batch in turns, of which no two have the same event; `keys` is its key column."""
 
     def finish(self) -> None:
         """Report what the task did; not called if it failed."""
@@ -80,7 +80,7 @@ class _PlainReader:
     def begin(self, version: str | None) -> None:
         self._store.use(version)
 
-    def match(self, batch: pa.RecordBatch, _: pa.Array) -> Found:
+    def match(self, batch: pa.RecordBatch, _: pa.Array) -> Iterable[Found]:
         return self._store.match(batch)
 
     def finish(self) -> None:
@@ -170,7 +170,8 @@ class MatchOperator:
             if keys is not None:
                 keys.see(key)
             logger.debug("%s: %d events to match", self.store, batch.num_rows)
-            yield from as_wanted(self.event_key, key, reader.match(batch, key))
+            for found in reader.match(batch, key):
+                yield from as_wanted(self.event_key, key, found)
         if keys is not None:
             keys.finish()
         reader.finish()

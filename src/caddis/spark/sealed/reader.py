@@ -77,7 +77,13 @@ class SealedReader:
             file = path / PUBLISHERS if path.is_dir() else path
             self._gate = Gate(Directory.read(file, self._sealed.authority))
 
-    def match(self, batch: pa.RecordBatch, keys: pa.Array) -> Iterator[tuple[Int32s, pa.Array]]:
+    def match(
+        self, batch: pa.RecordBatch, keys: pa.Array
+    ) -> Iterator[Iterator[tuple[Int32s, pa.Array]]]:
+        """Match a batch in one turn."""
+        yield self._found(batch, keys)
+
+    def _found(self, batch: pa.RecordBatch, keys: pa.Array) -> Iterator[tuple[Int32s, pa.Array]]:
         """Rows and the ids of the subscriptions they may match, segment by segment, in slices.
 
         Where clauses leave much to their subscribers, there are too many pairs to hold at once.
@@ -89,7 +95,7 @@ class SealedReader:
                 for one in matches.refused:
                     refused.setdefault(one.row, one)
                 self._count(matches.report)
-                rows, ids = alive_pairs(matcher, alive, matches)
+                rows, ids = alive_pairs(matcher, alive, matches.rows, matches.links)
                 if len(rows):
                     yield rows, ids
         self._ledger.see(batch, refused.values())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -28,7 +28,7 @@ from caddis.errors import (
 )
 from caddis.files import NUMBERS
 from caddis.language import Concept, Vocabulary, is_text
-from caddis.matching import LinkMatcher, Matcher, Matches, OnInvalid
+from caddis.matching import LinkMatcher, Matcher, OnInvalid, in_step
 from caddis.models import Model
 from caddis.ordering import Demand
 from caddis.spark.base import Version, VersionFolder
@@ -207,21 +207,24 @@ class StoreReader:
         parts = self.parts
         return Demand.of([matcher for matcher, _ in parts], [alive for _, alive in parts]).concepts
 
-    def match(self, batch: pa.RecordBatch) -> list[tuple[Int32s, pa.Array]]:
-        """Rows and the ids of the subscriptions they match, segment by segment."""
-        matches = []
-        for matcher, alive in self.parts:
-            rows, ids = alive_pairs(matcher, alive, matcher.match(batch))
-            if len(rows):
-                matches.append((rows, ids))
-        return matches
+    def match(self, batch: pa.RecordBatch) -> Iterator[list[tuple[Int32s, pa.Array]]]:
+        """Rows and the ids of the subscriptions they match, segment by segment, in turns.
+
+        No event is in two turns, and memory is bounded by what a turn has.
+        """
+        parts = self.parts
+        for turn in in_step([matcher.match_in_slices(batch) for matcher, _ in parts]):
+            yield [
+                alive_pairs(matcher, alive, rows, links)
+                for (matcher, alive), (rows, links) in zip(parts, turn, strict=True)
+                if len(rows)
+            ]
 
 
 def alive_pairs(
-    matcher: LinkMatcher, alive: Bools | None, matches: Matches
+    matcher: LinkMatcher, alive: Bools | None, rows: Int32s, links: Int32s
 ) -> tuple[Int32s, pa.Array]:
     """Rows and the ids of the live subscriptions that they match."""
-    rows, links = matches.rows, matches.links
     if alive is not None:
         rows, links = rows[alive[links]], links[alive[links]]
     return rows, matcher.subscription_ids.take(pa.array(links))
