@@ -2,9 +2,10 @@
 
 import pyarrow as pa
 
-from caddis.language import Concept, Predicate, ValueSet, Vocabulary, tree
+from caddis.language import Concept, ValueSet, Vocabulary, tree
 from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
 from caddis.language.columns import Column
+from caddis.language.parsing import PredicateCollector
 from caddis.language.shapes import CONCEPT
 from caddis.language.tree import Atom, Slot, Term, Values
 
@@ -15,8 +16,8 @@ def less(slot: int, negated: bool = False) -> Term:
     return Term(Atom(PRICE, tree.Test.LESS, (Slot(slot, "i"),)), negated)
 
 
-def bound(part: Values | Term) -> tuple[Binding, list[Predicate | Concept]]:
-    predicates: list[Predicate | Concept] = []
+def bound(part: Values | Term) -> tuple[Binding, PredicateCollector]:
+    predicates = PredicateCollector()
     return Binding(part, predicates, "UTC"), predicates
 
 
@@ -30,7 +31,7 @@ def test_a_set_without_values_is_never_true_and_is_not_listed():
     part = Values(PRICE, "and", (less(0), less(1, negated=True)))
     binding, predicates = bound(part)
     assert binding[("5", "5")] == NEVER
-    assert predicates == []
+    assert len(predicates) == 0
 
 
 def test_a_set_of_all_values_and_null_is_always_true_and_is_not_listed():
@@ -38,7 +39,7 @@ def test_a_set_of_all_values_and_null_is_always_true_and_is_not_listed():
     known = Term(Atom(PRICE, tree.Test.NULL), negated=True)
     binding, predicates = bound(Values(PRICE, "or", (null, known)))
     assert binding[()] == ALWAYS
-    assert predicates == []
+    assert len(predicates) == 0
 
 
 def test_a_literal_that_does_not_fit_is_remembered_with_its_place():
@@ -59,7 +60,7 @@ def test_joint_parts_are_intersected_or_united():
         if joint == "and":
             assert number == NEVER
         else:
-            found = predicates[number]
+            found = predicates.table()[number]
             assert not isinstance(found, Concept)
             assert found.column == PRICE
             assert all((key in found.values) == (key in expected) for key in range(12))  # type: ignore[union-attr]
@@ -69,13 +70,16 @@ def test_a_concepts_name_is_bound_in_lower_case_and_listed_once():
     part = Term(Atom(PRICE, tree.Test.CONCEPT, (Slot(0, CONCEPT),)), negated=True)
     binding, predicates = bound(part)
     assert [binding[("Beach",)], binding[("beach",)], binding[("crowded",)]] == [0, 0, 1]
-    assert predicates == [Concept("beach", PRICE, True), Concept("crowded", PRICE, True)]
+    assert list(predicates.table()) == [
+        Concept("beach", PRICE, True),
+        Concept("crowded", PRICE, True),
+    ]
 
 
 def test_a_concept_that_no_model_answers_of_the_column_does_not_fit():
     part = Term(Atom(PRICE, tree.Test.CONCEPT, (Slot(0, CONCEPT),)), negated=False)
     known = Vocabulary.of([("beach", "photo"), ("cheap", "price")])
-    binding = Binding(part, [], "UTC", known)
+    binding = Binding(part, PredicateCollector(), "UTC", known)
     assert [binding[("cheap",)], binding[("beach",)]] == [0, INVALID]
     assert binding.problems[("beach",)].problem == known.problem("beach", PRICE)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis import Matcher
-from caddis.language import Clause, ClauseTable
+from caddis.language import Clause, ClauseTable, PredicateTable
 from caddis.sealed.design import Scheme, StreamDesign
 from caddis.sealed.events.opening import Inbox
 from caddis.sealed.keys.directory import Directory
@@ -114,4 +114,4 @@ def clause_table(read: list[tuple[Clause, ...]]) -> ClauseTable:
             members += [numbers.setdefault(one, len(numbers)) for one in clause.predicates]
             starts.append(len(members))
     arrays = np.array(owner, np.int32), np.array(starts), np.array(members, np.int32)
-    return ClauseTable(list(numbers), *arrays)  # type: ignore[arg-type]
+    return ClauseTable(PredicateTable.of(numbers), *arrays)  # type: ignore[arg-type]

@@ -4,9 +4,10 @@
                          │                                                  │
                          └────────── literals, comparisons, patterns ──▶ binding ──▶ predicates
 
-`parse` is for one text, `parse_all` for very many. A shape is a text without its literals: a
-million texts share a few shapes, and each is read and normalised once. `binding` puts the literals
-back in, and the result is made of `predicates` over `columns`.
+`parse` is for one text, `parse_all` for very many. A shape is a text without its literals, or one
+of its conditions without them: a million texts share a few, and each is read and normalised once
+(`parsing`). `binding` puts the literals back in, and the result is made of `predicates` over
+`columns`.
 """
 
 from caddis.language.columns import (
@@ -20,6 +21,7 @@ from caddis.language.columns import (
     dotted_paths,
     exact_limits,
     float_key,
+    has_byte_keys,
     is_array,
     is_comparable,
     is_floating,
@@ -28,7 +30,20 @@ from caddis.language.columns import (
     scale_of,
     sql_type,
 )
-from caddis.language.parsing import ClauseTable, parse, parse_all
+from caddis.language.parsing import (
+    ABOVE_ALL,
+    AFTER_KEY,
+    BEFORE_KEY,
+    BELOW_ALL,
+    WIDE_DECIMAL_BIAS,
+    ClauseTable,
+    ColumnSets,
+    Keys,
+    PredicateTable,
+    ValueSets,
+    parse,
+    parse_all,
+)
 from caddis.language.predicates import (
     ALL_KNOWN,
     HIGHEST,

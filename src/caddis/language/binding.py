@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -38,6 +38,13 @@ NEVER, ALWAYS, INVALID = -1, -2, -3
 T = TypeVar("T")
 
 
+class Collects(Protocol):
+    """Takes predicates and numbers them."""
+
+    def append(self, predicate: Predicate | Concept) -> int:
+        """Take a predicate; gives its number."""
+
+
 class BindProblem(Exception):
     """A literal that does not fit its place; `slot` is its number within the texts."""
 
@@ -53,7 +60,7 @@ class Binding(dict[Texts, int]):
     def __init__(
         self,
         part: Values | Term,
-        predicates: list[Predicate | Concept],
+        predicates: Collects,
         zone: str,
         concepts: Vocabulary | None = None,
     ) -> None:
@@ -87,8 +94,7 @@ class Binding(dict[Texts, int]):
             return ALWAYS
         if isinstance(predicate, Concept) and texts not in ((), (predicate.name,)):
             return self[(predicate.name,)]  # the same name, written in capitals
-        self.predicates.append(predicate)
-        return len(self.predicates) - 1
+        return self.predicates.append(predicate)
 
 
 class _Bound:

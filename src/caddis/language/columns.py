@@ -38,6 +38,10 @@ class Column:
     repeated: bool = False
     collation: str = UTF8_BINARY
 
+    def __hash__(self) -> int:
+        # Columns are keys of many dictionaries, and to hash an Arrow type is slow.
+        return hash(self.path)
+
     @property
     def name(self) -> str:
         """The dotted name, as a user would write it."""
@@ -59,13 +63,20 @@ class UnknownColumn(LookupError):
 
 
 class Columns:
-    """Finds columns by name in an Arrow schema."""
+    """Finds columns by name in an Arrow schema; a column is the same object each time."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._fields = [schema.field(i) for i in range(len(schema.names))]
+        self._found: dict[tuple[str, ...], Column] = {}
 
     def find(self, parts: tuple[str, ...]) -> Column:
         """The column at a dotted name, regardless of case."""
+        lowered = tuple(part.lower() for part in parts)
+        if lowered not in self._found:
+            self._found[lowered] = self._column(parts)
+        return self._found[lowered]
+
+    def _column(self, parts: tuple[str, ...]) -> Column:
         fields, path, field = self._fields, [], None
         for part in parts:
             field = self._only(fields, part, parts)
@@ -137,6 +148,13 @@ def is_comparable(type_: pa.DataType) -> bool:
     tests = (is_text, is_exact, is_floating, pa.types.is_boolean)
     times = (pa.types.is_date32, pa.types.is_timestamp)
     return any(test(type_) for test in (*tests, *times))
+
+
+def has_byte_keys(column: Column) -> bool:
+    """Whether keys are bytes: those of strings, of bytes, and of decimals beyond 64 bits."""
+    if pa.types.is_decimal(column.type):
+        return bool(column.type.precision > 18)
+    return is_text(column.type) or bool(pa.types.is_binary(column.type))
 
 
 def scale_of(type_: pa.DataType) -> int:

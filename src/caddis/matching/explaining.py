@@ -17,11 +17,18 @@ import pyarrow as pa
 
 from caddis.arrays import Int32s, Int64s
 from caddis.errors import SubscriptionError
-from caddis.language import Column, Vocabulary, is_floating, is_text, parse_all, scale_of
+from caddis.language import (
+    WIDE_DECIMAL_BIAS,
+    Column,
+    Vocabulary,
+    is_floating,
+    is_text,
+    parse_all,
+    scale_of,
+)
 from caddis.matching import tables
 from caddis.matching.index import (
     NOTHING,
-    WIDE_DECIMAL_BIAS,
     Needs,
     PackedClauses,
     Postings,

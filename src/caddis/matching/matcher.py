@@ -91,8 +91,7 @@ class Matcher:
         concepts: the concepts that subscriptions may call, if models are there to answer them.
         """
         ids = subscription_ids_of(subscriptions)
-        wheres = subscriptions["where"].to_pylist()
-        clauses = parse_all(wheres, schema, timezone=timezone, concepts=concepts)
+        clauses = parse_all(subscriptions["where"], schema, timezone=timezone, concepts=concepts)
         errors = named_errors(clauses.errors, ids)
         if errors and on_invalid == "raise":
             raise InvalidSubscriptions(errors)

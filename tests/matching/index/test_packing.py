@@ -20,14 +20,16 @@ from caddis.language import (
     InValues,
     MatchesText,
     Predicate,
+    PredicateTable,
     TextPattern,
     ValueSet,
+    has_byte_keys,
 )
 from caddis.language.columns import float_key
 from caddis.language.predicates import ALL_KNOWN, HIGHEST, LOWEST, NOTHING, ONLY_NULL, after, before
 from caddis.matching import tables
 from caddis.matching.index.encoding import ColumnCoder
-from caddis.matching.index.packing import PackedClauses, is_wide, pack
+from caddis.matching.index.packing import PackedClauses, pack
 from caddis.matching.tables import COLUMN, COUNT, FIRST, HIGH, KIND, LOW
 from tests.runs import times
 
@@ -92,7 +94,9 @@ KINDS = {
 def table_of(predicates: list[Predicate]) -> ClauseTable:
     """A clause for each predicate."""
     numbers = np.arange(len(predicates), dtype=np.int32)
-    return ClauseTable([*predicates], numbers, np.arange(len(predicates) + 1), numbers)
+    return ClauseTable(
+        PredicateTable.of(predicates), numbers, np.arange(len(predicates) + 1), numbers
+    )
 
 
 def accepts(packed: PackedClauses, number: int, code: int) -> bool:
@@ -236,7 +240,7 @@ def test_an_array_that_lacks_what_no_element_can_be_lacks_no_code():
     ],
 )
 def test_keys_of_more_than_64_bits_are_bytes(type_, wide):
-    assert is_wide(Column(("x",), type_)) is wide
+    assert has_byte_keys(Column(("x",), type_)) is wide
 
 
 @pytest.mark.parametrize("type_", [pa.binary(), pa.struct([("a", pa.int8())]), pa.list_(pa.int8())])

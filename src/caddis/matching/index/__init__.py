@@ -24,7 +24,6 @@ from caddis.matching.index.encoding import (
 )
 from caddis.matching.index.packing import (
     NOTHING,
-    WIDE_DECIMAL_BIAS,
     Needs,
     PackedClauses,
     pack,

@@ -24,13 +24,14 @@ from caddis.errors import EventError
 from caddis.language import (
     Column,
     MatchesText,
+    has_byte_keys,
     is_array,
     is_comparable,
     is_floating,
     is_instant,
     sql_type,
 )
-from caddis.matching.index.packing import Boundaries, is_wide
+from caddis.matching.index.packing import Boundaries
 from caddis.matching.kernels import (
     BatchArrays,
     code_bytes,
@@ -75,7 +76,7 @@ class ColumnCoder:
             present: Int32s = array.is_valid().to_numpy(zero_copy_only=False).astype(np.int32)
             return present
         out = np.zeros(len(array), np.int32)
-        if is_wide(self.column):
+        if has_byte_keys(self.column):
             array = _as_bytes(array)
             code_bytes(
                 *_byte_buffers(array),

@@ -27,35 +27,40 @@ from itertools import chain, pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from caddis.arrays import Bools, Int32s, Int64s, offsets_of
 from caddis.language import (
+    ABOVE_ALL,
+    AFTER_KEY,
+    BEFORE_KEY,
+    BELOW_ALL,
     HIGHEST,
     LOWEST,
     ClauseTable,
     Column,
+    ColumnSets,
     Concept,
     Contains,
-    Cut,
-    InValues,
-    Key,
+    Keys,
     MatchesText,
-    Predicate,
-    is_comparable,
-    is_text,
+    PredicateTable,
+    ValueSet,
+    ValueSets,
 )
 from caddis.matching import tables
 
-WIDE_DECIMAL_BIAS = 1 << 127
-"""Added to a decimal of 128 bits, so that its bytes, most significant first, sort as it does."""
-EVERYTHING: tuple[Cut, ...] = (LOWEST, HIGHEST)
+EVERYTHING = ValueSet((LOWEST, HIGHEST))
+
+Other = MatchesText | Contains
+"""What is no set of its column's values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Boundaries:
     """The sorted keys of a column; bytes keys as one Arrow binary array."""
 
-    keys: Int64s | pa.LargeBinaryArray
+    keys: Keys
     ordered: bool
     """Whether order matters: False if every predicate only asks for single values."""
 
@@ -97,19 +102,15 @@ class PackedClauses:
     members: Int32s
 
 
-def is_wide(column: Column) -> bool:
-    """Whether keys are bytes: strings, and decimals beyond 64 bits."""
-    if pa.types.is_decimal(column.type):
-        return bool(column.type.precision > 18)
-    return is_text(column.type)
-
-
 def pack(table: ClauseTable) -> PackedClauses:
     """Clauses without concepts, in codes."""
     packer = _Packer(len(table.predicates))
-    for column, numbers in _by_column(table).items():
-        predicates: list[Predicate] = [table.predicates[n] for n in numbers]  # type: ignore[misc]
-        packer.add(column, np.asarray(numbers), predicates)
+    others = _others_by_column(table.predicates)
+    for part in table.predicates.sets:
+        packer.add(part, others.pop(part.column, {}))
+    for column, some in others.items():
+        none = np.zeros(0, np.int64)
+        packer.add(ColumnSets(column, none, ValueSets.of(column, [])), some)
     return PackedClauses(
         packer.columns,
         packer.boundaries,
@@ -120,14 +121,11 @@ def pack(table: ClauseTable) -> PackedClauses:
     )
 
 
-def _by_column(table: ClauseTable) -> dict[Column, list[int]]:
-    """The predicates of each column, found by identity first: hashing a million columns is slow."""
-    by_object: dict[int, list[int]] = {}
-    for number, predicate in enumerate(table.predicates):
-        by_object.setdefault(id(predicate.column), []).append(number)
-    by_column: dict[Column, list[int]] = {}
-    for numbers in by_object.values():
-        by_column.setdefault(table.predicates[numbers[0]].column, []).extend(numbers)
+def _others_by_column(table: PredicateTable) -> dict[Column, dict[int, Other]]:
+    by_column: dict[Column, dict[int, Other]] = {}
+    for number, predicate in table.others.items():
+        assert not isinstance(predicate, Concept)
+        by_column.setdefault(predicate.column, {})[number] = predicate
     return by_column
 
 
@@ -142,15 +140,19 @@ class _Packer:
         self.pool: list[Int32s] = []
         self.pooled = 0
 
-    def add(self, column: Column, numbers: Int64s, predicates: Sequence[Predicate]) -> None:
-        cuts = [_cuts(predicate) for predicate in predicates]
-        nulls = np.array([_accepts_null(predicate) for predicate in predicates])
-        boundaries, codes = _encode_cuts(column, cuts)
+    def add(self, part: ColumnSets, others: dict[int, Other]) -> None:
+        """Add the predicates of a column; others: those that are no sets of its values."""
+        column, numbers, sets = part.column, part.numbers, part.sets
+        if others:
+            numbers = np.append(numbers, list(others))
+            tested = ValueSets.of(column, [_elements(one) for one in others.values()])
+            sets = ValueSets.joined([sets, tested])
+        boundaries, codes = _encode_cuts(sets)
         self.table[numbers, tables.COLUMN] = len(self.columns)
         self.columns.append(column)
         self.boundaries.append(boundaries)
-        self._add_intervals(numbers, np.fromiter(map(len, cuts), np.int64), codes, nulls)
-        self._mark_kinds(numbers, predicates, boundaries)
+        self._add_intervals(numbers, np.diff(sets.starts), codes, sets.nulls)
+        self._mark_kinds(others, boundaries)
 
     def _add_intervals(self, numbers: Int64s, cuts: Int64s, codes: Int64s, nulls: Bools) -> None:
         """Intervals of codes from each predicate's cuts; null's code 0 joins an interval from 1."""
@@ -179,18 +181,14 @@ class _Packer:
         self.pool.append(kept)
         self.pooled += len(kept)
 
-    def _mark_kinds(
-        self, numbers: Int64s, predicates: Sequence[Predicate], boundaries: Boundaries
-    ) -> None:
-        if set(map(type, predicates)) == {InValues}:
-            return
-        for number, predicate in zip(numbers, predicates, strict=True):
+    def _mark_kinds(self, others: dict[int, Other], boundaries: Boundaries) -> None:
+        for number, predicate in others.items():
             row = self.table[number]
             if isinstance(predicate, Contains):
                 row[tables.KIND] = tables.LACKS if predicate.negated else tables.CONTAINS
                 if predicate.elements.is_nothing:
                     row[[tables.LOW, tables.HIGH]] = 1, 0
-            elif isinstance(predicate, MatchesText):
+            else:
                 row[tables.KIND] = tables.TEXT
                 row[[tables.LOW, tables.HIGH]] = 1, boundaries.codes - 1
                 row[tables.FIRST] = len(self.texts)
@@ -201,46 +199,44 @@ class _Packer:
         return PackedPredicates(self.table, intervals, self.texts)
 
 
-def _cuts(predicate: Predicate) -> tuple[Cut, ...]:
-    if isinstance(predicate, InValues):
-        return predicate.values.cuts
-    return predicate.elements.cuts or EVERYTHING if isinstance(predicate, Contains) else EVERYTHING
+def _elements(predicate: Other) -> ValueSet:
+    """The values that a predicate on elements asks for; all of them if it asks for none."""
+    if isinstance(predicate, Contains) and predicate.elements.cuts:
+        return predicate.elements
+    return EVERYTHING
 
 
-def _accepts_null(predicate: Predicate) -> bool:
-    return isinstance(predicate, InValues) and predicate.values.null
-
-
-def _encode_cuts(column: Column, predicates: list[tuple[Cut, ...]]) -> tuple[Boundaries, Int64s]:
+def _encode_cuts(sets: ValueSets) -> tuple[Boundaries, Int64s]:
     """The column's boundaries, and each cut as the first code above it."""
-    cuts = list(chain.from_iterable(predicates))
-    rank = np.fromiter((cut[0] for cut in cuts), np.int64, len(cuts))
-    inner = [cut for cut in cuts if len(cut) == 3]
-    sides = np.fromiter((cut[2] for cut in inner), np.int64, len(inner))
-    keys, place = _sorted_keys(column, [cut[1] for cut in inner])
-    codes = np.where(rank < 0, 1, 2 * len(keys) + 2)
-    codes[rank == 0] = 2 * place + 2 + sides
-    return Boundaries(keys, ordered=not all(map(_asks_for_single_values, predicates))), codes
+    keys, place = _sorted_keys(sets.keys)
+    codes = np.where(sets.places == BELOW_ALL, 1, 2 * len(keys) + 2)
+    at_key = (sets.places == BEFORE_KEY) | (sets.places == AFTER_KEY)
+    codes[at_key] = 2 * place + 2 + sets.places[at_key]
+    return Boundaries(keys, ordered=not _ask_for_single_values(sets, codes)), codes
 
 
-def _asks_for_single_values(cuts: tuple[Cut, ...]) -> bool:
-    """Whether the cuts enclose a list of single values, or all but such a list."""
-    if cuts and cuts[0] == LOWEST and cuts[-1] == HIGHEST:
-        cuts = cuts[1:-1]
-    pairs = zip(cuts[::2], cuts[1::2], strict=True)
-    return all(low[1:2] == high[1:2] and len(low) == 3 for low, high in pairs)
+def _ask_for_single_values(sets: ValueSets, codes: Int64s) -> bool:
+    """Whether each set is a list of single values, or all but such a list."""
+    some = np.flatnonzero(np.diff(sets.starts))
+    first, last = sets.starts[some], sets.starts[some + 1] - 1
+    inverted = (sets.places[first] == BELOW_ALL) & (sets.places[last] == ABOVE_ALL)
+    inner = np.ones(len(codes), bool)
+    inner[first[inverted]] = inner[last[inverted]] = False
+    low, high = codes[inner][0::2], codes[inner][1::2]
+    outer = (sets.places[inner] == BELOW_ALL) | (sets.places[inner] == ABOVE_ALL)
+    return not outer.any() and bool(np.all((low % 2 == 0) & (high == low + 1)))
 
 
-def _sorted_keys(column: Column, keys: list[Key]) -> tuple[Int64s | pa.LargeBinaryArray, Int64s]:
-    if not is_comparable(column.type) or not is_wide(column):
-        unique, place = np.unique(np.array(keys, dtype=np.int64), return_inverse=True)
+def _sorted_keys(keys: Keys) -> tuple[Keys, Int64s]:
+    """The distinct keys, ascending, and the place of each among them."""
+    if isinstance(keys, np.ndarray):
+        unique, place = np.unique(keys, return_inverse=True)
         return unique, place
-    if pa.types.is_decimal(column.type):
-        keys = [(int(key) + WIDE_DECIMAL_BIAS).to_bytes(16, "big") for key in keys]
-    ordered = sorted(set(keys))
-    places = {key: place for place, key in enumerate(ordered)}
-    found = np.fromiter(map(places.__getitem__, keys), np.int64, len(keys))
-    return pa.array(ordered, pa.large_binary()), found
+    encoded = keys.dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return encoded.dictionary.take(pa.array(order)), rank[encoded.indices.to_numpy()]
 
 
 NOTHING = -1
@@ -276,10 +272,11 @@ def split_needs(table: ClauseTable) -> tuple[ClauseTable, Needs | None]:
 
     If there are any, equal clauses are joined, and each is its own owner: clause c belongs to c.
     """
-    is_concept = np.array([isinstance(p, Concept) for p in table.predicates], bool)
+    is_concept = np.zeros(len(table.predicates), bool)
+    is_concept[[at for at, one in table.predicates.others.items() if isinstance(one, Concept)]] = 1
     if not np.any(is_concept):
         return table, None
-    concepts, literal_of = _numbered(table, is_concept)
+    concepts, literal_of = _numbered(table.predicates)
     cheap_of = (np.cumsum(~is_concept) - 1).tolist()
     # Python's own small sets and tuples are several times as quick here as arrays of two or three.
     clauses: dict[tuple[int, ...], int] = {}
@@ -301,7 +298,7 @@ def split_needs(table: ClauseTable) -> tuple[ClauseTable, Needs | None]:
     first, flat = _flat([key[1:] for key in clauses])
     joined = replace(
         table,
-        predicates=[p for p in table.predicates if not isinstance(p, Concept)],
+        predicates=table.predicates.only(~is_concept),
         owner=np.arange(len(owners), dtype=np.int32),
         starts=first.astype(np.int64),
         members=flat,
@@ -312,15 +309,14 @@ def split_needs(table: ClauseTable) -> tuple[ClauseTable, Needs | None]:
     )
 
 
-def _numbered(table: ClauseTable, is_concept: Bools) -> tuple[list[Concept], list[int]]:
+def _numbered(table: PredicateTable) -> tuple[list[Concept], list[int]]:
     """The distinct concepts, and by predicate the literal that it is, or -1."""
     numbers: dict[Concept, int] = {}
-    literal_of = [-1] * len(table.predicates)
-    for at in np.flatnonzero(is_concept).tolist():
-        concept = table.predicates[at]
-        assert isinstance(concept, Concept)
-        number = numbers.setdefault(replace(concept, negated=False), len(numbers))
-        literal_of[at] = 2 * number + concept.negated
+    literal_of = [-1] * len(table)
+    for at, concept in sorted(table.others.items()):
+        if isinstance(concept, Concept):
+            number = numbers.setdefault(replace(concept, negated=False), len(numbers))
+            literal_of[at] = 2 * number + concept.negated
     return list(numbers), literal_of
 
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from caddis.arrays import Int32s
 from caddis.errors import OverlayError
-from caddis.language import Clause, ClauseTable, Concept, Predicate
+from caddis.language import Clause, ClauseTable, Concept, Predicate, PredicateTable
 from caddis.matching import LinkMatcher, Matcher
 from caddis.overlay.messages import Link, Neighbour, Subscribe, Subscriber
 
@@ -136,7 +136,7 @@ class _Clauses:
 
     def table(self) -> ClauseTable:
         return ClauseTable(
-            list(self._numbers),
+            PredicateTable.of(self._numbers),
             np.array(self._owner, np.int32),
             np.array(self._ends, np.int64),
             np.array(self._members, np.int32),

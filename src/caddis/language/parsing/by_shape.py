@@ -1,8 +1,7 @@
-"""WHERE texts → clauses, a million at a time.
+"""WHERE texts → pieces of a clause table, a shape at a time: the way that every text can take.
 
 Texts are grouped by shape; a shape is parsed and normalised once, and binding its literals is a
-dictionary look-up per predicate and subscription. What comes out is a `ClauseTable`: arrays, not
-objects, with every distinct predicate listed once.
+dictionary look-up per predicate and subscription.
 
 The names of known concepts are lifted like literals. A text that is then refused is read again
 with its names in place, so that the error message quotes the text as it was written.
@@ -17,83 +16,16 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from caddis.arrays import Anys, Int32s, Int64s, offsets_of
+from caddis.arrays import Int32s
 from caddis.errors import SubscriptionError
-from caddis.language.binding import ALWAYS, INVALID, NEVER, Binding, renumbered, slots_of
+from caddis.language.binding import INVALID, Binding, renumbered, slots_of
 from caddis.language.columns import Columns, Vocabulary
-from caddis.language.literals import check_timezone
-from caddis.language.predicates import Clause, Concept, Predicate
+from caddis.language.parsing.clause_table import ClauseTable, Piece
+from caddis.language.parsing.predicate_table import PredicateCollector
 from caddis.language.reading import is_plain_name, read
 from caddis.language.refusals import ShapeProblem
 from caddis.language.shapes import CONCEPT, IsConcept, Shape, Texts, lift_key, shape_of
 from caddis.language.tree import ClauseTemplate, Node, Term, Values, normalise, parts_of
-
-
-@dataclass(frozen=True, slots=True)
-class ClauseTable:
-    """The clauses of many subscriptions.
-
-    Clause c belongs to subscription `owner[c]` and is the conjunction of
-    `predicates[m]` for m in `members[starts[c]:starts[c + 1]]`. `errors` says, by subscription,
-    which texts could not be used; those have no clauses.
-    """
-
-    predicates: list[Predicate | Concept]
-    owner: Int32s
-    starts: Int64s
-    members: Int32s
-    errors: dict[int, SubscriptionError] = field(default_factory=dict)
-
-    def clause(self, number: int) -> Clause:
-        """One clause as an object."""
-        found = [
-            self.predicates[m] for m in self.members[self.starts[number] : self.starts[number + 1]]
-        ]
-        concepts = tuple(one for one in found if isinstance(one, Concept))
-        return Clause(tuple(one for one in found if not isinstance(one, Concept)), concepts)
-
-
-def parse(where: str, schema: pa.Schema, *, timezone: str = "UTC") -> tuple[Clause, ...]:
-    """The clauses of a WHERE text: it is true of an event if any of them is.
-
-    Raises SubscriptionError with the place in the text.
-
-    >>> schema = pa.schema([("city", pa.string()), ("price", pa.int32())])
-    >>> len(parse("city = 'Galway' OR price < 200", schema))
-    2
-    """
-    table = parse_all([where], schema, timezone=timezone)
-    for error in table.errors.values():
-        raise error
-    return tuple(table.clause(number) for number in range(len(table.owner)))
-
-
-def parse_all(
-    wheres: Iterable[str | None],
-    schema: pa.Schema,
-    *,
-    timezone: str = "UTC",
-    concepts: Vocabulary | None = None,
-) -> ClauseTable:
-    """The clauses of many WHERE texts, with the errors of those that cannot be used.
-
-    timezone: the session's time zone, in which dates and times without one are read.
-    concepts: the concepts that may be called; None allows any.
-    """
-    check_timezone(timezone)
-    parser = _Parser(schema, timezone, concepts)
-    for key, group in _by_shape(_given(wheres, parser.errors), _liftable(concepts)).items():
-        parser.add(shape_of(key), group)
-    for key, group in _by_shape(parser.unsettled.items()).items():
-        parser.add(shape_of(key), group)
-    return parser.table()
-
-
-def _liftable(concepts: Vocabulary | None) -> IsConcept | None:
-    """Whether a name, however it is written, is one of the concepts and none of SQL's words."""
-    if concepts is None or not concepts.columns:
-        return None
-    return cache(lambda name: name.lower() in concepts.columns and is_plain_name(name))
 
 
 @dataclass(slots=True)
@@ -109,10 +41,10 @@ class _Group:
 
 
 def _given(
-    wheres: Iterable[str | None], errors: dict[int, SubscriptionError]
+    wheres: Iterable[tuple[int, str | None]], errors: dict[int, SubscriptionError]
 ) -> Iterator[tuple[int, str]]:
     """The texts that are neither null nor empty, with their rows; the others are errors."""
-    for row, where in enumerate(wheres):
+    for row, where in wheres:
         if where is None or not where.strip():
             what = "null" if where is None else "empty"
             problem = f"the WHERE clause is {what}; to match all events write TRUE"
@@ -141,18 +73,45 @@ def _void_parts(tree: Node, templates: tuple[ClauseTemplate, ...]) -> ClauseTemp
     return tuple(part for part in parts_of(tree) if not kept.issuperset(slots_of(part)))
 
 
-class _Parser:
+class Parser:
     """Collects the clauses of one shape after another."""
 
     def __init__(self, schema: pa.Schema, timezone: str, concepts: Vocabulary | None) -> None:
         self.columns = Columns(schema)
         self.concepts = concepts
         self.timezone = timezone
-        self.predicates: list[Predicate | Concept] = []
+        self.predicates = PredicateCollector()
         self.bindings: dict[Values | Term, Binding] = {}
         self.errors: dict[int, SubscriptionError] = {}
         self.unsettled: dict[int, str] = {}
-        self.pieces: list[tuple[Int32s, Int32s]] = []
+        self.pieces: list[Piece] = []
+
+    def read(self, wheres: Iterable[tuple[int, str | None]]) -> None:
+        """Read texts, each with its row."""
+        for key, group in _by_shape(_given(wheres, self.errors), self._liftable()).items():
+            self.add(shape_of(key), group)
+        for key, group in _by_shape(self.unsettled.items()).items():
+            self.add(shape_of(key), group)
+
+    def table(self) -> ClauseTable:
+        """The clauses of all texts that were read."""
+        return ClauseTable.of(self.predicates.table(), self.pieces, self.errors)
+
+    def binding(self, part: Values | Term, slots: list[int]) -> Binding:
+        """The Binding of a part; slots: the numbers of its literals, in order."""
+        canonical = renumbered(part, {slot: at for at, slot in enumerate(slots)})
+        if canonical not in self.bindings:
+            self.bindings[canonical] = Binding(
+                canonical, self.predicates, self.timezone, self.concepts
+            )
+        return self.bindings[canonical]
+
+    def _liftable(self) -> IsConcept | None:
+        """Whether a name, however it is written, is one of the concepts and none of SQL's words."""
+        known = self.concepts
+        if known is None or not known.columns:
+            return None
+        return cache(lambda name: name.lower() in known.columns and is_plain_name(name))
 
     def add(self, shape: Shape, group: _Group) -> None:
         try:
@@ -174,7 +133,7 @@ class _Parser:
         numbers = np.empty((len(group.rows), len(template)), dtype=np.int32)
         for at, part in enumerate(template):
             slots = slots_of(part)
-            binding = self._binding(part, slots)
+            binding = self.binding(part, slots)
             if slots:
                 texts = zip(*(columns[slot] for slot in slots), strict=True)
                 numbers[:, at] = [binding[text] for text in texts]
@@ -183,14 +142,6 @@ class _Parser:
             if binding.problems:
                 self._refuse_some(shape, group, binding, slots, numbers[:, at])
         return numbers
-
-    def _binding(self, part: Values | Term, slots: list[int]) -> Binding:
-        canonical = renumbered(part, {slot: at for at, slot in enumerate(slots)})
-        if canonical not in self.bindings:
-            self.bindings[canonical] = Binding(
-                canonical, self.predicates, self.timezone, self.concepts
-            )
-        return self.bindings[canonical]
 
     def _refuse_all(self, shape: Shape, group: _Group, problem: ShapeProblem) -> None:
         for at, row in enumerate(group.rows):
@@ -215,35 +166,3 @@ class _Parser:
             self.unsettled[row] = error.where
         else:
             self.errors.setdefault(row, error)
-
-    def table(self) -> ClauseTable:
-        refused = np.fromiter(self.errors, dtype=np.int32, count=len(self.errors))
-        owners, members, counts = [], [], []
-        for rows, numbers in self.pieces:
-            usable = ~np.any((numbers == NEVER) | (numbers == INVALID), axis=1)
-            if len(refused):
-                usable &= ~np.isin(rows, refused)
-            kept = numbers[usable]
-            owners.append(rows[usable])
-            members.append(kept[kept != ALWAYS])
-            counts.append(np.count_nonzero(kept != ALWAYS, axis=1))
-        starts = offsets_of(_joined(counts, np.int64))
-        predicates, numbers = _only_used(self.predicates, _joined(members, np.int32))
-        errors = dict(sorted(self.errors.items()))
-        return ClauseTable(predicates, _joined(owners, np.int32), starts, numbers, errors)
-
-
-def _only_used(
-    predicates: list[Predicate | Concept], members: Int32s
-) -> tuple[list[Predicate | Concept], Int32s]:
-    """Drop the predicates that only stood in clauses that came to nothing."""
-    used = np.zeros(len(predicates), bool)
-    used[members] = True
-    if used.all():
-        return predicates, members
-    kept = [predicate for predicate, is_used in zip(predicates, used, strict=True) if is_used]
-    return kept, (np.cumsum(used) - 1)[members].astype(np.int32)
-
-
-def _joined(arrays: Sequence[Anys], dtype: type[np.generic]) -> Anys:
-    return np.concatenate([np.empty(0, dtype), *arrays]).astype(dtype, copy=False)

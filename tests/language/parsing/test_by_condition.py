@@ -1,0 +1,191 @@
+"""To read texts a condition at a time gives what reading them by shape gives.
+
+That is: the same clauses in the same order, and the same errors with the same places. `Parser.read`
+is the way by shape, which every text can take.
+"""
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from caddis.language import Clause, ClauseTable, Vocabulary, parse_all
+from caddis.language.parsing.by_condition import read_by_condition
+from caddis.language.parsing.by_shape import Parser
+from tests.oracle.clauses import Clauses
+from tests.oracle.conditions import NUMBERS, SCHEMA, SIGNS, STRINGS, Conditions
+from tests.oracle.events import random_batch, random_schema
+from tests.oracle.wild import WildClauses
+from tests.runs import seeds, times
+
+CONCEPTS = Vocabulary.of([("beach", "photo"), ("crowded", None)])
+FILLER = ["city = 'Galway'"] * 60
+"""So many texts that they are worth reading by condition."""
+
+
+def found_in(table: ClauseTable) -> dict[int, list[Clause]]:
+    clauses: dict[int, list[Clause]] = {}
+    for number, owner in enumerate(table.owner.tolist()):
+        clauses.setdefault(owner, []).append(table.clause(number))
+    return clauses
+
+
+def by_shape(wheres: Sequence[str | None], schema: pa.Schema, zone: str) -> ClauseTable:
+    parser = Parser(schema, zone, CONCEPTS)
+    parser.read(enumerate(wheres))
+    return parser.table()
+
+
+def assert_same(
+    wheres: Sequence[str | None], schema: pa.Schema = SCHEMA, zone: str = "Europe/Dublin"
+) -> None:
+    given = [*wheres, *FILLER] if schema is SCHEMA else [*wheres, *["TRUE"] * 60]
+    quick = parse_all(given, schema, timezone=zone, concepts=CONCEPTS)
+    slow = by_shape(given, schema, zone)
+    quick_clauses, slow_clauses = found_in(quick), found_in(slow)
+    for row, where in enumerate(given):
+        assert quick_clauses.get(row) == slow_clauses.get(row), where
+    told = [
+        [(row, one.problem, one.where, one.span) for row, one in table.errors.items()]
+        for table in (quick, slow)
+    ]
+    assert told[0] == told[1]
+
+
+def share_read(wheres: Sequence[str]) -> float:
+    """Which share of texts is read by condition."""
+    parser = Parser(SCHEMA, "UTC", CONCEPTS)
+    return float(np.mean(read_by_condition(parser, pa.array(wheres, pa.large_string()))))
+
+
+@pytest.mark.parametrize("seed", seeds(6, 300))
+def test_texts_that_people_write(seed):
+    conditions = Conditions(Random(seed))
+    assert_same([conditions.text() for _ in range(400)])
+
+
+@pytest.mark.parametrize("seed", seeds(3, 100))
+def test_texts_of_which_most_are_wrong(seed):
+    conditions = Conditions(Random(1000 + seed), wrong=0.8)
+    assert_same([conditions.text() for _ in range(400)])
+
+
+@pytest.mark.parametrize("seed", seeds(3, 100))
+def test_the_texts_that_spark_judges(seed):
+    random = Random(seed)
+    batch = random_batch(random, random_schema(random), rows=10)
+    sound, wild = Clauses(random, batch), WildClauses(random, batch)
+    texts = [sound.tree(depth=2).text for _ in range(100)]
+    texts += [wild.wild().text for _ in range(100)]
+    assert_same(texts, batch.schema)
+
+
+def test_every_literal_against_every_column():
+    names = ["city", "country", "price", "rooms", "views", "rating", "share", "fee", "debt", "day"]
+    literals = STRINGS + NUMBERS
+    assert_same(
+        [f"{name} {sign} {one}" for name in names for sign in SIGNS[2:] for one in literals]
+        + [
+            f"{name} IN ({one}, {other})"
+            for name in names
+            for one in literals
+            for other in ("5", "'b'")
+        ]
+        + [f"{name} NOT IN ({one}, 5, 7)" for name in names for one in NUMBERS]
+        + [f"{name} BETWEEN {one} AND 200" for name in names for one in NUMBERS]
+    )
+
+
+def test_conditions_on_one_column_are_joined():
+    assert_same(
+        [
+            "price >= 10 AND price < 20",
+            "price >= 20 AND price < 10",
+            "price > 5 AND price <= 5.5 AND price <> 5",
+            "city = 'a' OR city = 'b' OR city IN ('c', 'a')",
+            "city > 'a' AND city <= 'b'",
+            "price < 5 AND (city = 'a' OR price > 3)",
+            "NOT (price < 5 OR price > 7) AND city IS NULL",
+            "price IS NULL OR price IS NOT NULL",
+            "price IS NULL AND price IS NULL",
+            "rooms > 300 OR rooms = 5",
+            "rooms <= 300 AND price = 1",
+            "fee > 5.005 AND fee < 5.006",
+            "beach(photo) AND NOT beach(photo)",
+            "city LIKE 'a%' AND city LIKE '%b' AND NOT city LIKE 'a_'",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "",
+        " ",
+        None,
+        "(",
+        ")",
+        "a = 'b",
+        "city = 'a' AND",
+        "AND city = 'a'",
+        "city = 'a' OR OR price = 5",
+        "(city = 'a'",
+        "city = 'a')",
+        ")city = 'a'(",
+        "() AND city = 'a'",
+        "city = 'a' (price = 5)",
+        "NOT",
+        "NOT NOT sold",
+        "city = 'a' NOT price = 5",
+        "price BETWEEN 1",
+        "price BETWEEN 1 AND city = 'a'",
+        "price BETWEEN (1 AND 2)",
+        "price IN (1 AND 2)",
+        "price IN ((1), 2)",
+        "price = 5 -- AND city = 'a'",
+        "price = 5 --' AND city = 'a'\nAND '",
+        "city = 'a' 'b'",
+        "city = X'41' AND price = 5",
+        "city ='a'AND price=5",
+        "price>5AND city = 'a'",
+        "(price=5)AND(city='a')",
+        f"price ={' ' * 300}5{' ' * 300}AND{' ' * 300}city = 'a'",
+        " AND ".join(f"price <> {n}" for n in range(33)),
+        " OR ".join(f"(price = {n} AND views = {n})" for n in range(10)),
+        " AND ".join(f"(price = {n} OR views = {n})" for n in range(10)),
+        "(" * 60 + "sold" + ")" * 60,
+        "sealed:abc",
+        "price = 5\u00a0AND city = 'a'",
+        "größe = 5",
+        "\ud800 = 5",
+    ],
+)
+def test_odd_texts(where):
+    assert_same([where])
+
+
+@settings(deadline=None, max_examples=times(60, 5000))
+@given(
+    st.lists(
+        st.sampled_from(
+            [*"()'.,-= 5x", "AND", " NOT ", "OR ", "city", "price", "'a'", " IN ", "BETWEEN "]
+        )
+    ).map("".join)
+)
+def test_any_text(where):
+    assert_same([where])
+
+
+def test_nearly_all_plain_texts_are_read_by_condition():
+    conditions = Conditions(Random(1), wrong=0.0)
+    texts = [conditions.text() for _ in range(500)]
+    right = [texts[row] for row in found_in(by_shape(texts, SCHEMA, "UTC"))]
+    assert share_read([one for one in right if "/*" not in one and "`" not in one]) > 0.9
+
+
+def test_what_is_wrong_is_left_alone():
+    assert share_read(["price = 'x'", "pricee = 5", "price = 5 AND", "price = 5e", ""]) == 0.0
