@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from caddis.compiling import targets
+from tests.compiling.packages import SmallPackage
 from tests.compiling.test_cache import BOTH
 from tests.runs import LONG
 
@@ -40,7 +41,7 @@ only_with_avx2 = pytest.mark.skipif(
 )
 
 
-def ship(package) -> Path:
+def ship(package: SmallPackage) -> Path:
     """Compile what a wheel carries, and put it where the wheel has it."""
     package.run(PORTABLE)
     shipped = package.package / "compiling" / "shipped"

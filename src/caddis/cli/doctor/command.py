@@ -159,7 +159,7 @@ def kernel_check() -> Check:
     if folder is None:
         advice = "set CADDIS_CACHE_DIR to a folder that can be written"
         return Check("kernels", "warn", f"{found}; no folder to keep more in", advice)
-    found = f"{found}; kept in {folder.path}"
+    found = f"{found}; what is not goes to {folder.path}"
     if missing:
         return Check("kernels", "ok", found, "the first match compiles them, as caddis warm does")
     return Check("kernels", "ok", found)
