@@ -133,7 +133,8 @@ class Graphs:
 
     def tell(self, events: Int32s, concepts: Int32s, answers: Marks) -> None:
         """Note answers, a row for each event; `settle` draws the conclusions."""
-        tell(events, concepts, answers, self.arrays)
+        # Answers of some concepts lie column by column, which is another type to numba.
+        tell(events, concepts, np.ascontiguousarray(answers), self.arrays)
 
     def settle(self) -> None:
         """Draw the conclusions of all answers since the last time."""

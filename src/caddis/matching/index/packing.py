@@ -301,7 +301,7 @@ def split_needs(table: ClauseTable) -> tuple[ClauseTable, Needs | None]:
         predicates=table.predicates.only(~is_concept),
         owner=np.arange(len(owners), dtype=np.int32),
         starts=first.astype(np.int64),
-        members=flat,
+        members=flat.copy(),  # as without concepts: to numba, a read-only array is of another type
     )
     links = [sorted(some) for some in owners]
     return joined, Needs(
