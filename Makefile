@@ -9,9 +9,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup java ## match a city's marketplace, then a stream of photos with a contact sheet
-	@.venv/bin/caddis demo marketplace
-	@echo
-	@.venv/bin/caddis demo photos --out build/contact-sheet.html
+	@.venv/bin/caddis demo both --out build/contact-sheet.html
 
 test: setup java ## run every check: style, types, imports, tests, coverage
 	@scripts/test.sh

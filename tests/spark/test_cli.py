@@ -228,12 +228,13 @@ def test_the_demo_shows_who_got_what(caddis):
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
-def test_the_demo_of_photos_draws_a_contact_sheet(caddis, tmp_path):
+def test_both_demos_run_one_after_the_other_and_draw_a_contact_sheet(caddis, tmp_path):
     sheet = tmp_path / "new" / "sheet.html"
-    some = ["demo", "photos", "--frames", "60", "--subscriptions", "20", "--out", str(sheet)]
-    result = caddis(*some)
+    some = ["--events", "50", "--frames", "60", "--subscriptions", "20", "--out", str(sheet)]
+    result = caddis("demo", "both", *some)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("A picture stream: 60 frames against 20 standing subscriptions")
+    assert result.stdout.startswith("A marketplace: 50 offers against 20 standing subscriptions.")
+    assert "\nA picture stream: 60 frames against 20 standing subscriptions, and" in result.stdout
     assert re.search(r"launch-watch +rocket\(photo\) OR aircraft\(photo\) +[1-9]", result.stdout)
     assert re.search(r"^efficientnet_lite0\(photo\) +\d+", result.stdout, re.MULTILINE)
     html = sheet.read_text()

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from rich.console import Console
 
-from caddis.cli.shell import AsJson, Job, Master, Result, examples, fills, option, run
+from caddis.cli.shell import (
+    AsJson,
+    Job,
+    Master,
+    Result,
+    begin_compiling,
+    examples,
+    fills,
+    needed_kernels,
+    option,
+    run,
+)
 
 EXAMPLES = examples(
     "demo",
     "demo --subscriptions 1000000 --events 500000",
     "demo photos",
+    "demo both",
     "demo photos --photos ~/Pictures --frames 500 --out sheet.html",
 )
 OFFERS, FRAMES = 100_000, 2_000
@@ -27,10 +40,11 @@ class DemoOptions:
     """Which demo to run, and how large it is; None stands for that demo's default."""
 
     which: Annotated[
-        Literal["marketplace", "photos"],
+        Literal["marketplace", "photos", "both"],
         typer.Argument(
-            metavar="[marketplace|photos]",
-            help="A marketplace's offers, or a stream of pictures that networks look at.",
+            metavar="[marketplace|photos|both]",
+            help="A marketplace's offers; a stream of pictures that networks look at; or one "
+            "after the other.",
         ),
     ] = "marketplace"
     subscriptions: Annotated[
@@ -83,6 +97,27 @@ class DemoOptions:
     as_json: AsJson = False
 
     @property
+    def marketplace(self) -> DemoOptions:
+        """The options of the marketplace alone."""
+        return replace(self, which="marketplace")
+
+    @property
+    def pictures(self) -> DemoOptions:
+        """The options of the photos alone."""
+        return replace(self, which="photos")
+
+    @property
+    def introduction(self) -> str:
+        """The line that a demo begins with."""
+        things = (
+            f"A picture stream: {self.frame_count:,} frames"
+            if self.which == "photos"
+            else f"A marketplace: {self.offer_count:,} offers"
+        )
+        shown = ", and a dozen more that are shown" if self.which == "photos" else ""
+        return f"{things} against {self.subscription_count:,} standing subscriptions{shown}.\n"
+
+    @property
     def subscription_count(self) -> int:
         """How many subscriptions to make."""
         return self.subscriptions or SUBSCRIPTIONS[self.which]
@@ -116,22 +151,16 @@ def command(options: DemoOptions) -> None:
     flowers or motorcycles in some of them. Three networks say what is in a
     frame; each runs only where its answer matters. A contact sheet shows who
     got which frames, and why.
+
+    [bold]both[/bold]: the one after the other, on one Spark.
     """
     if options.which == "photos":
         _refuse(options.which, events=options.events)
-        introduction = (
-            f"A picture stream: {options.frame_count:,} frames against "
-            f"{options.subscription_count:,} standing subscriptions, and a dozen more that are "
-            "shown.\n"
-        )
-    else:
+    elif options.which == "marketplace":
         _refuse(options.which, frames=options.frames, photos=options.photos, out=options.out)
-        introduction = (
-            f"A marketplace: {options.offer_count:,} offers against "
-            f"{options.subscription_count:,} standing subscriptions.\n"
-        )
+    begin = options.marketplace if options.which == "both" else options
     if not options.as_json:
-        typer.echo(introduction)
+        typer.echo(begin.introduction)
     run(lambda job: _demo(options, job), as_json=options.as_json)
 
 
@@ -146,4 +175,35 @@ def _demo(options: DemoOptions, job: Job) -> Result:
     from caddis.cli.demo.marketplace import match_marketplace
     from caddis.cli.demo.photos import match_photos
 
+    if options.which == "both":
+        return _both(options, job)
     return (match_photos if options.which == "photos" else match_marketplace)(options, job)
+
+
+def _both(options: DemoOptions, job: Job) -> Result:
+    """Run the marketplace, show it, and run the photos on the same Spark."""
+    from caddis.cli.demo.marketplace import match_marketplace
+    from caddis.cli.demo.photos import match_photos
+
+    begin_compiling(needed_kernels(models=True), job)
+    first = match_marketplace(options.marketplace, job)
+    if not options.as_json:
+        first.show(job.screen.results)
+        typer.echo(f"\n{options.pictures.introduction}")
+    return BothSummaries(first, match_photos(options.pictures, job))
+
+
+@dataclass(frozen=True, slots=True)
+class BothSummaries:
+    """What both demos did; the first has been shown when the second has ended."""
+
+    marketplace: Result
+    photos: Result
+
+    def as_json(self) -> dict[str, object]:
+        """The values that --json prints."""
+        return {"marketplace": self.marketplace.as_json(), "photos": self.photos.as_json()}
+
+    def show(self, console: Console) -> None:
+        """Print what the second demo did."""
+        self.photos.show(console)

@@ -28,9 +28,7 @@ def begin_compiling(needs: Sequence[Need], job: Job) -> Compilation:
     from caddis.compiling import start_compiling
 
     compilation = start_compiling(*needs)
-    if compilation.needs:
-        job.resources.callback(compilation.stop)
-        job.screen.say("The kernels are compiled for this machine first, and kept.")
+    job.resources.callback(compilation.stop)
     return compilation
 
 

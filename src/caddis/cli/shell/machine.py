@@ -85,7 +85,8 @@ def start_spark(master: str, timezone: str, job: Job, kernels: Sequence[Need] = 
     kernels: compiled meanwhile if this machine has not compiled them yet.
     """
     compilation = begin_compiling(kernels, job)
-    with job.screen.step(f"Starting Spark on {master}") as step:
+    meanwhile = "; kernels are compiled meanwhile" if compilation.needs else ""
+    with job.screen.step(f"Starting Spark on {master}{meanwhile}") as step:
         from caddis.spark.base import local_session
 
         session = local_session(master, timezone=timezone, quiet=not debugging())
