@@ -117,6 +117,31 @@ def test_subscriptions_in_several_parts_match_as_in_one_and_dead_ones_do_not(see
     assert pairs(executor.match(batch)) == wanted
 
 
+@settings(max_examples=times(10, 50))
+@given(seed=st.integers(0, 2**32 - 1), most_pairs=st.integers(1, 40))
+def test_turns_are_together_the_whole_and_no_event_is_in_two(seed, most_pairs):
+    rng = np.random.default_rng(seed)
+    wheres = [drawn_where(rng) for _ in range(int(rng.integers(1, 12)))]
+    events, batch = drawn_events(rng, 60)
+    whole = executor_of(wheres).match(batch)
+    turns = list(executor_of(wheres).match_in_turns(batch, most_pairs=most_pairs))
+    assert sum(len(pairs(turn)) for turn in turns) == len(whole.rows)
+    assert set().union(*map(pairs, turns)) == expected(wheres, events)
+    rows = [set(turn.rows.tolist()) for turn in turns]
+    assert len(set().union(*rows)) == sum(map(len, rows))
+    needed = [[tally.needed for tally in turn.tallies] for turn in (whole, *turns)]
+    assert needed[0] == [sum(column) for column in zip(*needed[1:], strict=True)]
+    problems = [problem.row for turn in turns for problem in turn.problems]
+    assert sorted(problems) == sorted(problem.row for problem in whole.problems)
+
+
+def test_a_clause_that_leads_to_very_many_links_comes_in_turns_of_bounded_size():
+    executor = with_models(["c0(photo)"] * 50 + ["city = 'Cork'"] * 50, [*models()])
+    turns = list(executor.match_in_turns(photos(*["11111111"] * 30), most_pairs=100))
+    assert [len(turn.rows) for turn in turns if len(turn.rows)] == [100] * 30
+    assert sum(tally.needed for turn in turns for tally in turn.tallies) == 30
+
+
 # --------------------------------------------------------------------------- as few as can be
 
 

@@ -51,6 +51,8 @@ MATERIAL = 0.02
 """The share of the expected cost that a new plan must save."""
 COST_MOVED, CHANCE_MOVED = 1.1, 0.03
 """How far a cost (a factor) or a chance (a difference) moves before a new plan is considered."""
+PAIRS_IN_A_TURN = 1 << 21
+"""How many pairs of row and link are handed over at once: a clause may lead to a million links."""
 TRIED_ON = 64
 """Events that plans are compared on."""
 
@@ -153,19 +155,64 @@ class Executor:
         run = BatchRun(
             batch, self.demand, self.assignment, self._asker, known=known, keys=keys, watch=watch
         )
+        found = [(rows, clauses) for rows, clauses, _ in self._found(run, batch)]
+        pairs = self._links(found, batch.num_rows)
+        return Outcome(*pairs, run.known, tuple(run.tallies), tuple(run.problems))
+
+    def match_in_turns(
+        self,
+        batch: pa.RecordBatch,
+        *,
+        keys: pa.Array | None = None,
+        most_pairs: int = PAIRS_IN_A_TURN,
+    ) -> Iterator[Outcome]:
+        """Match slice by slice, so that not all pairs are held at once.
+
+        No event is in two turns; what was counted and the problems are those since the last turn.
+
+        most_pairs: how many pairs of row and link a turn has, unless they are a single row's.
+        """
+        run = BatchRun(batch, self.demand, self.assignment, self._asker, keys=keys)
+        for rows, clauses, last in self._found(run, batch):
+            tallies = last
+            for some, wanted in self._cut(rows, clauses, most_pairs):
+                problems, run.problems = tuple(run.problems), []
+                pairs = self._links([(some, wanted)], batch.num_rows)
+                yield Outcome(*pairs, run.known, tallies, problems)
+                tallies = tuple(Tally() for _ in self.readings)
+
+    def _found(
+        self, run: BatchRun, batch: pa.RecordBatch
+    ) -> Iterator[tuple[Int32s, Int32s, tuple[Tally, ...]]]:
+        """Pairs of row and clause that hold, all of an event at a time, and what models did."""
         rows, clauses = self.candidates(batch)
         is_open = np.zeros(batch.num_rows, bool)
         is_open[rows[self.demand.of_clause[clauses] >= 0]] = True
         later = is_open[rows]
-        found = [(rows[~later], clauses[~later])]
+        yield rows[~later], clauses[~later], tuple(Tally() for _ in self.readings)
         for some, wanted in self._slices(rows[later], clauses[later]):
             holds = run.decide(some, wanted, self.policy, self.planner.plan)
-            found.append((some[holds], wanted[holds]))
             for reading, tally in zip(self.readings, run.last, strict=True):
                 self.statistics.learn(reading, tally)
             self.planner.reconsider(self.statistics, some, wanted)
-        pairs = self._links(found, batch.num_rows)
-        return Outcome(*pairs, run.known, tuple(run.tallies), tuple(run.problems))
+            yield some[holds], wanted[holds], tuple(run.last)
+
+    def _cut(
+        self, rows: Int32s, clauses: Int32s, most_pairs: int
+    ) -> Iterator[tuple[Int32s, Int32s]]:
+        """The same pairs, cut between rows so that clauses lead to so many links; once at least."""
+        starts = self.demand.link_starts
+        ends = np.cumsum(starts[clauses + 1] - starts[clauses])
+        firsts = np.append(np.flatnonzero(np.diff(rows, prepend=-1)), len(rows))
+        before = np.append(0, ends)[firsts]
+        at, last = 0, len(firsts) - 1
+        while True:
+            fitting = int(np.searchsorted(before, before[at] + most_pairs, side="right")) - 1
+            end = min(max(fitting, at + 1), last)
+            yield rows[firsts[at] : firsts[end]], clauses[firsts[at] : firsts[end]]
+            if end == last:
+                return
+            at = end
 
     def candidates(self, batch: pa.RecordBatch) -> tuple[Int32s, Int32s]:
         """Rows and the clauses of the demand whose predicates they satisfy, rows ascending."""

@@ -95,9 +95,14 @@ class ModelReader:
     def match(
         self, batch: pa.RecordBatch, keys: pa.Array
     ) -> Iterator[list[tuple[Int32s, pa.Array]]]:
-        """Rows and the ids of the subscriptions they match, segment by segment, in one turn."""
+        """Rows and the ids of the subscriptions they match, segment by segment, in turns."""
         assert self._executor is not None
-        outcome = self._executor.match(batch, keys=keys)
+        for outcome in self._executor.match_in_turns(batch, keys=keys):
+            self._count(outcome, keys)
+            yield _by_segment(self._executor, outcome)
+
+    def _count(self, outcome: Outcome, keys: pa.Array) -> None:
+        """Remember what the models did in a turn."""
         self._tallies = [one + new for one, new in zip(self._tallies, outcome.tallies, strict=True)]
         self._problems += [
             KeyedProblem(
@@ -109,7 +114,6 @@ class ModelReader:
             )
             for one in outcome.problems[: max(0, KEPT - len(self._problems))]
         ]
-        yield _by_segment(self._executor, outcome)
 
     def finish(self) -> None:
         """Report what the models did."""
