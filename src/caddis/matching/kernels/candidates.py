@@ -72,11 +72,14 @@ def filter_rows(
             found += 1
         return found
     # Every row is written and only counted if it passes: without a branch there is nothing for the
-    # processor to mispredict. A code below `low` wraps around to a number larger than any span.
+    # processor to mispredict. A code below `low` wraps around to a number larger than any span. And
+    # a row without a sign need not be tested for being negative, that is, counted from the end.
     for i in range(begin, end):
         row = np.int32(carried[i])
         hits[found] = row
-        found += int((kind == NO_FILTER) | (np.uint32(values[row] - low) <= np.uint32(span)))
+        found += int(
+            (kind == NO_FILTER) | (np.uint32(values[np.uint32(row)] - low) <= np.uint32(span))
+        )
     return found
 
 
@@ -105,7 +108,7 @@ def try_entries(
             row = hits[i]
             out[used, 0] = row
             out[used, 1] = entry
-            used += (column < 0) | (np.uint32(values[row] - low) <= np.uint32(span))
+            used += (column < 0) | (np.uint32(values[np.uint32(row)] - low) <= np.uint32(span))
         column = entries[entry, SECOND_TEST]
         if column >= 0 and used > begin:
             low, span = entries[entry, SECOND_TEST + 1], entries[entry, SECOND_TEST + 2]
@@ -114,7 +117,7 @@ def try_entries(
             for i in range(begin, end):
                 row = out[i, 0]
                 out[used, 0] = row
-                used += np.uint32(values[row] - low) <= np.uint32(span)
+                used += np.uint32(values[np.uint32(row)] - low) <= np.uint32(span)
     tally[USED] = used
     tally[TRIED] += found * (last - first)
     return True
