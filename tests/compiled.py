@@ -2,11 +2,11 @@
 
     python -m tests.compiled (matching | ordering | overlay | topics | sealed)
 
-Numba keeps what it compiles beside the sources, and every process of the same checkout finds it
-there. Random clauses over random columns need most of what matches, one choice of a model all that
-orders models, one event all that brokers run, one of each of the lab's experiments all that votes
-and clusters, and one sealed batch in each scheme all that seals and compares; what is missing, a
-test compiles when it needs it.
+What is compiled is kept beside the sources, and every process of the same checkout finds it there.
+Besides what users need (`warm_up`), random clauses over random columns need most of what matches,
+one choice of a model all that orders models, one event all that brokers run, one of each of the
+lab's experiments all that votes and clusters, and one sealed batch in each scheme all that seals
+and compares; what is missing, a test compiles when it needs it.
 """
 
 import sys
@@ -23,11 +23,13 @@ from caddis.lab.local_building_blocks.votes import Conditions, Setup
 from caddis.lab.workloads.instances import paper_workload, random_instance
 from caddis.lab.workloads.interests import planted
 from caddis.lab.yardsticks.ordering_costs import policy_costs
-from caddis.ordering import POLICIES
+from caddis.matching import NEEDED as MATCHING
+from caddis.ordering import POLICIES, needed
 from caddis.overlay import FORWARDINGS, Topology
 from caddis.sealed.design import SCHEMES
 from caddis.sealed.matcher.groups import Sifting
-from caddis.sealed.matcher.matcher import SealedMatcher, warm_up
+from caddis.sealed.matcher.matcher import NEEDED as SEALED
+from caddis.sealed.matcher.matcher import SealedMatcher
 from caddis.sealed.prefilter.wire import decode, encode
 from caddis.topics.majority.sign_voter import SignVoter
 from caddis.topics.voting.voter import Voter
@@ -41,6 +43,7 @@ SIFTINGS: tuple[Sifting, ...] = ("rarest-bit", "paper", None)
 
 
 def matching() -> None:
+    MATCHING.compile()
     for seed in range(SCHEMAS):
         random = Random(seed)
         batch = random_batch(random, random_schema(random), rows=20)
@@ -49,6 +52,7 @@ def matching() -> None:
 
 
 def ordering() -> None:
+    needed().compile()
     instance = random_instance(np.random.default_rng(0))
     policy_costs(instance, np.ones((1, instance.concepts), bool), POLICIES["foresight"])
 
@@ -76,7 +80,7 @@ def topics() -> None:
 
 
 def sealed() -> None:
-    warm_up()
+    SEALED.compile()
     for scheme in SCHEMES:
         events, wheres = sealed_events(scheme), sealed_wheres(scheme)
         for prefilter in SIFTINGS:

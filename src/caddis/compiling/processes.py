@@ -48,11 +48,12 @@ class Compiler(Thread):
             if self._stopped:
                 return
             began = time.monotonic()
-            with _started(self.need, portable=self.portable) as self._process:
-                assert self._process.stdout is not None
-                for line in self._process.stdout:
-                    self._hear(line)
-            self._report(self._process.returncode, time.monotonic() - began)
+            try:
+                code = self._listen()
+            except OSError as error:
+                logger.debug("no process could be started: %s", error)
+                code = None
+            self._report(code, time.monotonic() - began)
 
     def stop(self) -> None:
         """End the process; what it has compiled stays compiled."""
@@ -60,12 +61,18 @@ class Compiler(Thread):
         if self._process is not None:
             self._process.terminate()
 
+    def _listen(self) -> int:
+        with _started(self.need, portable=self.portable) as self._process:
+            for line in self._process.stdout or ():
+                self._hear(line)
+        return self._process.returncode
+
     def _hear(self, line: str) -> None:
         kernels, _, compiled = line.strip().partition(" ")
         self.kernels = int(kernels)
         self.compiled += bool(compiled)
 
-    def _report(self, code: int, seconds: float) -> None:
+    def _report(self, code: int | None, seconds: float) -> None:
         if code == 0:
             logger.info("compiled the kernels of %s in %.1f s", self.need.name, seconds)
         elif not self._stopped:
@@ -123,7 +130,7 @@ def start_compiling(*needs: Need, portable: bool = False) -> Compilation:
 
     portable: compile for nearly all processors rather than for this one.
     """
-    if chosen_folder() is None:  # what others compile would be lost
+    if chosen_folder() is None or not sys.executable:  # what others compile would be lost
         return Compilation(())
     missing = [need for need in dict.fromkeys(needs) if not need.is_met(portable=portable)]
     return Compilation([_compiler(need, portable=portable) for need in missing])
