@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from caddis.models import NO, UNASKED, UNKNOWN, YES
 from caddis.ordering.graph import Graphs
 from caddis.ordering.kernels.layout import DROPPED, REFUSED, SATISFIED
-from caddis.ordering.kernels.parts import new_scratch, part_ends
+from caddis.ordering.kernels.parts import split
 from caddis.ordering.kernels.residual import merge_few, merge_many
 from tests.ordering.twins import (
     Problem,
@@ -59,9 +59,10 @@ def needs(graphs: Graphs) -> set[frozenset[int]]:
 
 
 def kernel_parts(graphs: Graphs, plan, event: int) -> set[frozenset[frozenset[int]]]:
-    scratch = new_scratch(graphs.arrays, plan.arrays)
-    count = part_ends(event, graphs.arrays, plan.arrays, scratch)
-    ends = scratch.ends[:count] - graphs.arrays.starts[event]
+    parts = split(np.array([event], np.int32), graphs.arrays, plan.arrays)
+    assert (parts["event"] == event).all()
+    assert np.array_equal(parts["begin"][1:], (parts["begin"] + parts["count"])[:-1])
+    ends = parts["begin"] + parts["count"] - graphs.arrays.starts[event]
     found = [frozenset(literals) for literals in open_literals(graphs.arrays, event)]
     return {
         frozenset(found[begin:end])
@@ -122,7 +123,7 @@ def test_a_false_answer_eliminates_its_subscriptions_and_covers_their_other_edge
     graphs = one_event(a_problem(({0, 2}, {0}), ({0, 4}, {1}), ({2, 4}, {2})))
     tell(graphs, c0=NO)
     assert needs(graphs) == {frozenset({2, 4})}
-    assert graphs.arrays.clauses.verdicts.tolist().count(REFUSED) == 2
+    assert graphs.arrays.clauses.waits["verdict"].tolist().count(REFUSED) == 2
 
 
 def test_a_true_answer_covers_its_outgoing_edges_alone():
@@ -142,7 +143,7 @@ def test_a_satisfied_link_drops_its_other_clauses():
     graphs = one_event(a_problem(({0}, {0}), ({2, 4}, {0}), ({4, 6}, {1})))
     tell(graphs, c0=YES)
     assert needs(graphs) == {frozenset({4, 6})}
-    assert sorted(graphs.arrays.clauses.verdicts.tolist())[1:] == [SATISFIED, DROPPED]
+    assert sorted(graphs.arrays.clauses.waits["verdict"].tolist())[1:] == [SATISFIED, DROPPED]
 
 
 def test_a_clause_stays_as_long_as_one_of_its_links_waits():
@@ -158,7 +159,7 @@ def test_clauses_that_come_to_need_the_same_become_one_that_weighs_as_much():
     tell(graphs, c0=YES, c1=YES)
     assert open_literals(graphs.arrays, 0) == [(4,)]
     clauses = graphs.arrays.clauses
-    assert clauses.weights[clauses.order[0]] == 3
+    assert clauses.needs["weight"][clauses.order[0]] == 3
     tell(graphs, c2=YES)
     assert graphs.satisfied().all()
 
@@ -186,8 +187,15 @@ def test_merging_by_hash_is_merging_by_comparing_all_pairs(clauses):
         found = []
         for merge in (merge_few, merge_many):
             open_clauses = one_event(problem).arrays.clauses
-            lengths = np.minimum(open_clauses.literal_counts, 1)
-            left = merge(0, len(unique), open_clauses._replace(literal_counts=lengths))
-            order, weights = open_clauses.order[:left], open_clauses.weights
-            found.append((order.tolist(), weights[order].tolist(), open_clauses.twins.tolist()))
+            needs = open_clauses.needs
+            needs["count"] = np.minimum(needs["count"], 1)
+            left = merge(0, len(unique), open_clauses)
+            order = open_clauses.order[:left]
+            found.append(
+                (
+                    order.tolist(),
+                    needs["weight"][order].tolist(),
+                    open_clauses.waits["twin"].tolist(),
+                )
+            )
         assert found[0] == found[1]

@@ -18,8 +18,7 @@ from caddis.ordering import POLICIES
 from caddis.ordering.certificate.proofs import certificates
 from caddis.ordering.demand import unshared
 from caddis.ordering.graph import Graphs, Plan
-from caddis.ordering.kernels.choice import MOST_LOOKED_AHEAD
-from caddis.ordering.policies import Policy, concepts_of, decide
+from caddis.ordering.policies import MOST_LOOKED_AHEAD, Policy, concepts_of, decide
 from tests.ordering.twins import (
     Problem,
     drawn_answers,

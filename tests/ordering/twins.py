@@ -142,8 +142,8 @@ def open_literals(graph: GraphArrays, event: int) -> list[tuple[int, ...]]:
     begin, clauses = int(graph.starts[event]), graph.clauses
     found = []
     for clause in clauses.order[begin : begin + int(graph.counts[event])]:
-        start = int(clauses.literal_starts[clause])
-        literals = clauses.literals[start : start + int(clauses.literal_counts[clause])]
+        start, count = clauses.needs[clause]["start"], clauses.needs[clause]["count"]
+        literals = clauses.literals[start : start + count]
         found.append(tuple(literals.tolist()))
     return found
 

@@ -13,15 +13,15 @@ from typing import Any, TypeVar, overload
 
 from numba import njit
 from numba.core.dispatcher import Dispatcher
-from numba.core.registry import CPUDispatcher
 
 from caddis.compiling.cache import KernelCache
+from caddis.compiling.dispatching import KernelDispatcher
 
 F = TypeVar("F", bound=Callable[..., Any])
 Options = dict[str, Any]
 NO_C_ENTRY: Options = {"no_cfunc_wrapper": True}
 NO_PYTHON_ENTRY: Options = {"no_cpython_wrapper": True}
-_kernels: list[Dispatcher] = []
+_kernels: list[KernelDispatcher] = []
 
 
 @overload
@@ -35,13 +35,15 @@ def kernel(function: F | None = None, /, **options: Any) -> F | Callable[[F], F]
     """
 
     def compiled(function: F) -> F:
-        dispatcher: F = njit(**NO_C_ENTRY, **options)(function)
+        dispatcher: Any = njit(**NO_C_ENTRY, **options)(function)
         if isinstance(dispatcher, Dispatcher):  # a plain function under NUMBA_DISABLE_JIT
+            dispatcher = KernelDispatcher(function, targetoptions=dispatcher.targetoptions)
             # `cache=True` would do the same with numba's own cache, which refuses to import where
             # it finds no folder, and does not see that a callee has changed.
-            dispatcher._cache = KernelCache(dispatcher)  # type: ignore[attr-defined] # noqa: SLF001
+            dispatcher._cache = KernelCache(dispatcher)  # noqa: SLF001
             _kernels.append(dispatcher)
-        return dispatcher
+        marked: F = dispatcher
+        return marked
 
     return compiled if function is None else compiled(function)
 
@@ -50,29 +52,33 @@ def kernel(function: F | None = None, /, **options: Any) -> F | Callable[[F], F]
 def inner_kernel(function: F, /) -> F: ...
 @overload
 def inner_kernel(**options: Any) -> Callable[[F], F]: ...
-def inner_kernel(function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+def inner_kernel(
+    function: F | None = None, /, *, borrows: bool = False, **options: Any
+) -> F | Callable[[F], F]:
     """Compile a function as a part of the kernels that call it, and keep it in theirs alone.
 
+    borrows: whether it makes no arrays, gives none back, and calls no inner kernel that does. What
+        it is given stays its caller's, so nothing has to count who refers to it, which saves much.
     options: as for `kernel`.
     """
+    counting: Options = {"_nrt": not borrows}
 
     def compiled(function: F) -> F:
-        inner: Any = njit(**NO_C_ENTRY, **NO_PYTHON_ENTRY, **options)(function)
-        if isinstance(inner, Dispatcher):
-            inner = InnerKernel(inner, options)
-        dispatcher: F = inner
-        return dispatcher
+        dispatcher: Any = njit(**NO_C_ENTRY, **NO_PYTHON_ENTRY, **counting, **options)(function)
+        if isinstance(dispatcher, Dispatcher):
+            dispatcher = InnerKernel(function, targetoptions=dispatcher.targetoptions)
+            dispatcher.options = options
+            _kernels.append(dispatcher)
+        marked: F = dispatcher
+        return marked
 
     return compiled if function is None else compiled(function)
 
 
-class InnerKernel(CPUDispatcher):
+class InnerKernel(KernelDispatcher):
     """A kernel without a way in from Python, which numba would let one call all the same."""
 
-    def __init__(self, inner: Dispatcher[Any], options: Options) -> None:
-        super().__init__(inner.py_func, targetoptions=inner.targetoptions)
-        self._options = options
-        _kernels.append(self)
+    options: Options
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it from Python, as tests do: it is compiled once more, as a kernel of its own."""
@@ -80,7 +86,7 @@ class InnerKernel(CPUDispatcher):
 
     @cached_property
     def _entry(self) -> Callable[..., Any]:
-        return kernel(**self._options)(self.py_func)
+        return kernel(**self.options)(self.py_func)
 
 
 def kernels() -> int:

@@ -133,6 +133,8 @@ def _value(value: object, calls: list[Dispatcher]) -> str:
         return f"{value.dtype.str}{value.shape}{value.tobytes().hex()}"
     if isinstance(value, tuple):
         return f"{type(value).__qualname__}({', '.join(_value(one, calls) for one in value)})"
+    if isinstance(value, np.dtype):
+        return repr(value)
     fields = getattr(value, "_fields", None)
     if isinstance(value, type) and fields is not None:
         return f"{value.__module__}.{value.__qualname__}{fields}"

@@ -41,7 +41,7 @@ from caddis.models import (
 from caddis.ordering.deciding import BatchRun, EventProblem, Watch
 from caddis.ordering.demand import GONE, Demand
 from caddis.ordering.graph import Graphs, Plan
-from caddis.ordering.policies import POLICIES, Policy, concepts_of, decide
+from caddis.ordering.policies import POLICIES, Policy, compile_choosers, concepts_of, decide
 
 FIRST_SLICE, LARGEST_SLICE = 32, 256
 """How many events are decided together at first, and at most; each slice is twice the one before.
@@ -279,7 +279,9 @@ def warm_up(policy: str | None = None) -> None:
     def answer(model: int, asking: Int32s) -> Marks:
         return np.full((len(asking), len(concepts_asked[model])), YES, np.uint8)
 
-    decide(Graphs(demand, plan, events, clauses, 1), plan, POLICIES.named(policy), answer)
+    chosen, graphs = POLICIES.named(policy), Graphs(demand, plan, events, clauses, 1)
+    compile_choosers(chosen, graphs, plan)
+    decide(graphs, plan, chosen, answer)
 
 
 class Planner:

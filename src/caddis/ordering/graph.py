@@ -21,8 +21,10 @@ from caddis.models import UNASKED, Marks
 from caddis.ordering.demand import Demand
 from caddis.ordering.kernels import (
     MEMO,
+    NEED,
     OPEN,
     SATISFIED,
+    WAIT,
     Clauses,
     GraphArrays,
     MemoArrays,
@@ -38,7 +40,7 @@ from caddis.ordering.kernels import (
 
 def empty_memo() -> MemoArrays:
     """A memory without choices."""
-    return MemoArrays(np.zeros(MEMO, np.int64), np.zeros(MEMO, np.int32), np.zeros(1, np.int64))
+    return MemoArrays(np.zeros(MEMO, np.int64), np.zeros(MEMO, np.int64), np.zeros(1, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,33 +95,24 @@ class Graphs:
         self._open_of, need_of, starts = group_pairs(
             events, clauses, demand.of_clause, len(demand), count
         )
-        weights, pinned = weigh(
-            self._open_of, clauses, demand.link_starts, demand.pinned, len(need_of)
-        )
-        share_starts, shares, done = share_links(
+        needs, waits = np.zeros(len(need_of), NEED), np.zeros(len(need_of), WAIT)
+        waits["twin"], waits["verdict"] = -1, OPEN
+        literals = copy_literals(need_of, demand.starts, plan.literals, needs)
+        weigh(self._open_of, clauses, demand.link_starts, demand.pinned, needs, waits)
+        shares, done = share_links(
             events,
             clauses,
             self._open_of,
             demand.share_starts,
             demand.shares,
             int(demand.link_offsets[-1]),
-            len(need_of),
+            waits,
         )
-        open_clauses = Clauses(
-            np.arange(len(need_of), dtype=np.int32),
-            *copy_literals(need_of, demand.starts, plan.literals),
-            np.full(len(need_of), -1, np.int32),
-            weights,
-            pinned,
-            share_starts,
-            shares,
-            done,
-            np.full(len(need_of), OPEN, np.uint8),
-        )
+        order = np.arange(len(need_of), dtype=np.int32)
         self.arrays = GraphArrays(
             starts,
             np.diff(starts),
-            open_clauses,
+            Clauses(order, needs, waits, literals, shares, done),
             np.full((count, len(demand.concepts)), UNASKED, np.uint8),
         )
         self.open = settle_events(
@@ -134,7 +127,7 @@ class Graphs:
     def tell(self, events: Int32s, concepts: Int32s, answers: Marks) -> None:
         """Note answers, a row for each event; `settle` draws the conclusions."""
         # Answers of some concepts lie column by column, which is another type to numba.
-        tell(events, concepts, np.ascontiguousarray(answers), self.arrays)
+        tell(events, concepts, np.ascontiguousarray(answers), self.known)
 
     def settle(self) -> None:
         """Draw the conclusions of all answers since the last time."""
@@ -143,6 +136,6 @@ class Graphs:
     def satisfied(self) -> Bools:
         """Whether the clause of each candidate pair is known to hold."""
         # Behind the clauses' verdicts stand those of IGNORED and of DECIDED: -2 and -1.
-        verdicts = np.append(self.arrays.clauses.verdicts, [OPEN, SATISFIED])
+        verdicts = np.append(self.arrays.clauses.waits["verdict"], [OPEN, SATISFIED])
         holds: Bools = verdicts[self._open_of] == SATISFIED
         return holds

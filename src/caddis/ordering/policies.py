@@ -26,12 +26,31 @@ from typing import Protocol
 
 import numpy as np
 
-from caddis.arrays import Bools, Int32s
+from caddis.arrays import Anys, Bools, Int32s
 from caddis.errors import ModelError
 from caddis.models import Marks
 from caddis.names import Registry
 from caddis.ordering.graph import Graphs, Plan
-from caddis.ordering.kernels import POLICY_NUMBERS, choose
+from caddis.ordering.kernels import (
+    NONE,
+    Clauses,
+    PlanArrays,
+    by_extended_unit_price,
+    by_lookahead,
+    by_lookahead_either,
+    by_prank,
+    by_refutation,
+    by_rollout,
+    by_solving,
+    by_unit_price,
+    recall,
+    remember,
+    split,
+    want_all,
+)
+
+MOST_LOOKED_AHEAD = 256
+"""In a part of more clauses the unit price is as good as looking ahead, and far quicker."""
 
 
 class Policy(Protocol):
@@ -52,27 +71,128 @@ class Policy(Protocol):
         """
 
 
+Chooser = Callable[[Int32s, Anys, Clauses, PlanArrays], None]
+"""A kernel that sets the choice of some parts, or leaves them as they are."""
+
+
+class CompiledPolicy(Policy, Protocol):
+    """A policy whose loops are kernels."""
+
+    @property
+    def choosers(self) -> tuple[Chooser, ...]:
+        """What it may come to choose by."""
+
+
 @dataclass(frozen=True, slots=True)
-class CompiledPolicy:
-    """A policy whose loop is the kernel `choose`, which knows it by its number."""
+class AllAtOnce:
+    """Every model that an open clause needs."""
 
     name: str
-    number: int
-    shares: bool
+    shares: bool = True
+
+    @property
+    def choosers(self) -> tuple[Chooser, ...]:
+        return ()
 
     def next_models(self, graphs: Graphs, plan: Plan) -> Bools:
         wanted = np.zeros((len(graphs.known), plan.models), bool)
-        choose(self.number, graphs.open, graphs.arrays, plan.arrays, plan.memo, wanted)
+        want_all(graphs.open, graphs.arrays, plan.arrays, wanted)
         return wanted
 
 
-_POLICIES: list[Policy] = [
-    CompiledPolicy(name, number, shares=name != "per-subscription")
-    for name, number in POLICY_NUMBERS.items()
+@dataclass(frozen=True, slots=True)
+class Greedy:
+    """A policy that looks at prices alone; each part of an event has a choice of its own."""
+
+    name: str
+    choose: Chooser
+    shares: bool = True
+
+    @property
+    def choosers(self) -> tuple[Chooser, ...]:
+        return (self.choose,)
+
+    def next_models(self, graphs: Graphs, plan: Plan) -> Bools:
+        parts = split(graphs.open, graphs.arrays, plan.arrays)
+        some = np.arange(len(parts), dtype=np.int32)
+        self.choose(some, parts, graphs.arrays.clauses, plan.arrays)
+        return _wanted(graphs, plan, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Thoughtful:
+    """A policy that looks ahead, and remembers what it chose.
+
+    solves: whether parts that are small enough are solved.
+    follows: whether the lookahead's choice has to prove itself against the unit price's.
+    """
+
+    name: str
+    solves: bool
+    follows: bool
+    shares: bool = True
+
+    @property
+    def choosers(self) -> tuple[Chooser, ...]:
+        ahead = by_unit_price, by_lookahead, by_lookahead_either
+        return (*ahead, *[by_solving] * self.solves, *[by_rollout] * self.follows)
+
+    def next_models(self, graphs: Graphs, plan: Plan) -> Bools:
+        parts, clauses = split(graphs.open, graphs.arrays, plan.arrays), graphs.arrays.clauses
+        large = parts["count"] > MOST_LOOKED_AHEAD
+        if large.any():
+            by_unit_price(_places(large), parts, clauses, plan.arrays)
+        some = _places(~large)
+        thought = recall(some, parts, clauses, plan.arrays, plan.memo)
+        while len(thought):
+            self._think(thought, parts, clauses, plan.arrays)
+            thought = remember(some, parts, clauses, plan.arrays, plan.memo)
+        return _wanted(graphs, plan, parts)
+
+    def _think(self, some: Int32s, parts: Anys, clauses: Clauses, plan: PlanArrays) -> None:
+        """Choose for some parts, with the kernels that they need."""
+        if self.solves:
+            by_solving(some, parts, clauses, plan)
+            some = some[parts["choice"][some] == NONE]
+        if not len(some):
+            return
+        by_lookahead(some, parts, clauses, plan)
+        if len(clauses.shares):
+            by_lookahead_either(some, parts, clauses, plan)
+        if self.follows:
+            by_rollout(some, parts, clauses, plan)
+
+
+def _places(chosen: Bools) -> Int32s:
+    return np.flatnonzero(chosen).astype(np.int32)
+
+
+def _wanted(graphs: Graphs, plan: Plan, parts: Anys) -> Bools:
+    wanted = np.zeros((len(graphs.known), plan.models), bool)
+    wanted[parts["event"], parts["choice"]] = True
+    return wanted
+
+
+_POLICIES: list[CompiledPolicy] = [
+    AllAtOnce("run-all"),
+    Greedy("per-subscription", by_refutation, shares=False),
+    Greedy("prank", by_prank),
+    Greedy("unit-price", by_unit_price),
+    Greedy("emec", by_extended_unit_price),
+    Thoughtful("lookahead", solves=False, follows=False),
+    Thoughtful("foresight", solves=True, follows=False),
+    Thoughtful("rollout", solves=True, follows=True),
 ]
 # The default is within 0.1% of the rollout on average, in a sixth to two thirds of its time.
 POLICIES = Registry("policy", _POLICIES, default="foresight", error=ModelError)
 RUN_EVERYTHING = POLICIES["run-all"]
+
+
+def compile_choosers(policy: CompiledPolicy, graphs: Graphs, plan: Plan) -> None:
+    """Have all kernels compiled that a policy may come to choose by, needed here or not."""
+    parts = split(graphs.open, graphs.arrays, plan.arrays)
+    for choose in policy.choosers:
+        choose(np.arange(len(parts), dtype=np.int32), parts, graphs.arrays.clauses, plan.arrays)
 
 
 Answering = Callable[[int, Int32s], Marks]

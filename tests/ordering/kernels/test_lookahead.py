@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from caddis.lab.workloads.instances import random_instance
 from caddis.ordering.certificate import Instance
+from caddis.ordering.kernels.either import lookahead_either
 from caddis.ordering.kernels.layout import MOST_ASKED, NONE
 from caddis.ordering.kernels.lookahead import lookahead
-from caddis.ordering.kernels.rollout import lookahead_either
-from tests.ordering.twins import an_instance, fares, first_row, graphs_of, models_of, outcomes_of
+from tests.ordering.twins import an_instance, fares, graphs_of, models_of, outcomes_of
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -122,6 +122,12 @@ def test_concepts_that_are_certain_are_no_trouble():
 # -- links of several clauses
 
 
+def ahead_on_links(instance: Instance) -> int:
+    graphs, plan = graphs_of(instance)
+    clauses, count = graphs.arrays.clauses, int(graphs.arrays.counts[0])
+    return lookahead_either(0, count, clauses, plan.arrays, np.empty(len(clauses.done)))
+
+
 def promise(literals: Sequence[int], instance: Instance) -> float:
     """What a clause is expected to cost alone, for its chance to hold."""
     cost, chance = 0.0, 1.0
@@ -156,8 +162,7 @@ def test_a_clause_counts_as_far_as_its_link_may_still_wait_for_it(seed):
     instance = random_instance(rng, joined=0.6, clauses=(2, 10))
     literals = [one for _, one in instance.clauses]
     assume(len(set(literals)) == len(literals))
-    stack, plan = first_row(instance)
-    model = lookahead_either(stack, plan)
+    model = ahead_on_links(instance)
     totals = {}
     for one in models_of(literals, instance.answered_by):
         outcomes = list(outcomes_of(one, literals, instance))
@@ -178,6 +183,5 @@ def test_the_clause_that_promises_more_is_tried_first():
         clauses=((0, (0,)), (0, (2,))),
         links=1,
     )
-    stack, plan = first_row(either)
-    assert lookahead_either(stack, plan) == 1
+    assert ahead_on_links(either) == 1
     assert gated_value(either, {}) == pytest.approx(4 + 0.5 * 10)

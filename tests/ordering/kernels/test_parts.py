@@ -8,7 +8,7 @@ import numpy as np
 
 from caddis.arrays import Bools
 from caddis.ordering.graph import Graphs, Plan
-from caddis.ordering.kernels.parts import new_scratch, part_ends, state_key
+from caddis.ordering.kernels.parts import split, state_key
 from tests.ordering.twins import (
     Needed,
     Problem,
@@ -24,15 +24,14 @@ Shape = tuple[object, ...]
 
 def keys_of(graphs: Graphs, plan: Plan, event: int) -> list[tuple[int, frozenset[Needed]]]:
     """The hash and the clauses of each part of an event."""
-    scratch = new_scratch(graphs.arrays, plan.arrays)
-    begin, found = int(graphs.arrays.starts[event]), []
-    first = begin
-    for part in range(part_ends(event, graphs.arrays, plan.arrays, scratch)):
-        end = int(scratch.ends[part])
-        key = state_key(begin, end - begin, graphs.arrays.clauses, scratch)
-        clauses = open_literals(graphs.arrays, event)[begin - first : end - first]
-        found.append((key, frozenset(frozenset(literals) for literals in clauses)))
-        begin = end
+    parts = split(np.array([event], np.int32), graphs.arrays, plan.arrays)
+    clauses, found = open_literals(graphs.arrays, event), []
+    by_link = np.zeros(len(graphs.arrays.clauses.done), np.int64)
+    for begin, count in zip(parts["begin"].tolist(), parts["count"].tolist(), strict=True):
+        key = state_key(begin, count, graphs.arrays.clauses, by_link)
+        assert not by_link.any()
+        first = begin - int(graphs.arrays.starts[event])
+        found.append((key, frozenset(map(frozenset, clauses[first : first + count]))))
     return found
 
 

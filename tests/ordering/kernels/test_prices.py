@@ -97,7 +97,7 @@ def test_subscriptions_that_ask_the_same_weigh_as_many_edges():
     graphs, plan = graphs_of(an_instance(costs, selectivity, {0}, {2}, {0}))
     clauses = graphs.arrays.clauses
     assert open_literals(graphs.arrays, 0) == [(0,), (2,)]
-    assert clauses.weights.tolist() == [2, 1]
+    assert clauses.needs["weight"].tolist() == [2, 1]
     assert unit_price(0, 2, clauses, plan.arrays) == prank(0, 2, clauses, plan.arrays) == 0
 
 

@@ -18,104 +18,134 @@ concept that the model answers here, so that an outcome of the model is a number
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from caddis.arrays import Bools, Floats, Int32s
-from caddis.compiling import inner_kernel
-from caddis.ordering.kernels.layout import MOST_ASKED, NONE, Clauses, PlanArrays
+from caddis.arrays import Anys, Floats, Int32s, Int64s
+from caddis.compiling import inner_kernel, kernel
+from caddis.ordering.kernels.layout import MOST_ASKED, NONE, ZERO, Clauses, PlanArrays
+
+EDGE = np.dtype(
+    [
+        ("clause", np.int64),
+        ("model", np.int64),
+        ("passes", np.float64),
+        ("reach", np.float64),
+        ("yes", np.int64),
+        ("no", np.int64),
+    ],
+    align=True,
+)
+"""An edge from a clause to a model.
+
+passes: how likely the model lets the clause pass.
+reach: how likely the clause gets to the model: past all before it.
+yes, no: which of the model's open concepts must be true for the clause to pass, and which false, as
+    bits.
+"""
+
+IDLE = np.dtype(
+    [
+        ("zeros", np.int64),
+        ("rest", np.float64),
+        ("more_zeros", np.int64),
+        ("factor", np.float64),
+        ("is_touched", np.int64),
+        ("asks", np.int64),
+    ],
+    align=True,
+)
+"""How likely no clause gets to a model: a product, and by what an outcome multiplies it.
+
+is_touched: 1 if the outcome touches it, else 0.
+asks: how many concepts of the model are open, counted up to MOST_ASKED + 1.
+"""
 
 
-class Edges(NamedTuple):
-    """From clauses to models; clause i has `starts[i] : starts[i + 1]`, in its own order."""
+class State(NamedTuple):
+    """What is open in a part, as the lookahead sees it."""
 
-    starts: Int32s
-    clauses: Int32s
-    models: Int32s
-    passes: Floats
-    """How likely the model lets the clause pass."""
-    reach: Floats
-    """How likely the clause gets to the model: past all before it."""
-
-
-class Conditions(NamedTuple):
-    """What clauses need of their models, answer by answer."""
-
-    asks: Int32s
-    """How many concepts of each model are open, counted up to MOST_ASKED + 1."""
-    asked: Int32s
-    """Which concepts these are, as far as they fit."""
-    needs: Int32s
-    """Which of them must be true for the clause of each edge to pass, and which false, as bits."""
+    starts: Int64s
+    """Clause i has the edges `edges[starts[i] : starts[i + 1]]`, in its own order."""
+    edges: Anys
+    """Each is an EDGE."""
+    models: Anys
+    """An IDLE for each model."""
+    asked: Int64s
+    """Which concepts of each model are open, as far as they fit."""
+    touched: Int64s
+    """The models that an outcome touches. There is room for one more, since a model is written down
+    before it is known whether it counts.
+    """
 
 
 @inner_kernel
-def open_edges(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> Edges:
-    """The edges of open clauses."""
-    size = used = 0
-    for i in range(begin, begin + count):
-        size += clauses.literal_counts[clauses.order[i]]
-    starts = np.zeros(count + 1, np.int32)
-    places, models = np.empty(size, np.int32), np.empty(size, np.int32)
-    passes, reaches = np.empty(size), np.empty(size)
+def new_state(size: int, count: int, models: int) -> State:
+    """Memory for a part with so many literals and clauses."""
+    starts, idle = np.empty(count + 1, np.int64), np.empty(models, IDLE)
+    starts[0] = 0
+    for model in range(models):
+        row = idle[model]
+        row.zeros = row.more_zeros = row.is_touched = row.asks = 0
+        row.rest = row.factor = 1.0
+    asked, touched = np.empty((models, MOST_ASKED), np.int64), np.empty(models + 1, np.int64)
+    return State(starts, np.empty(size, EDGE), idle, asked, touched)
+
+
+@inner_kernel(borrows=True)
+def find_edges(begin: int, count: int, clauses: Clauses, plan: PlanArrays, state: State) -> None:
+    """Find the edges of open clauses."""
+    starts, edges, used = state.starts, state.edges, 0
     for i in range(count):
-        clause, reach = clauses.order[begin + i], 1.0
-        start = clauses.literal_starts[clause]
-        for at in range(start, start + clauses.literal_counts[clause]):
-            model, edge = plan.answered_by[clauses.literals[at] >> 1], starts[i]
+        own, reach = clauses.needs[clauses.order[begin + i]], 1.0
+        for at in range(own.start, own.start + own.count):
+            literal = clauses.literals[at]
+            model, place = plan.answered_by[literal >> 1], starts[i]
             # Literals of one model are one edge: they are answered together.
-            while edge < used and models[edge] != model:
-                edge += 1
-            if edge == used:
-                places[edge], models[edge], passes[edge] = i, model, 1.0
+            while place < used and edges[place].model != model:
+                place += 1
+            edge = edges[place]
+            if place == used:
+                edge.clause, edge.model, edge.passes, edge.yes, edge.no = i, model, 1.0, 0, 0
                 used += 1
-            passes[edge] *= plan.chances[clauses.literals[at]]
-        for edge in range(starts[i], used):
-            reaches[edge] = reach
-            reach *= passes[edge]
+            edge.passes *= plan.chances[literal]
+            need_concept(literal, edge, state)
+        for place in range(starts[i], used):
+            edges[place].reach = reach
+            reach *= edges[place].passes
         starts[i + 1] = used
-    return Edges(starts, places, models, passes, reaches)
+
+
+@inner_kernel(borrows=True)
+def need_concept(literal: int, edge: Any, state: State) -> None:
+    """Note that a literal must be true for the clause of an edge to pass."""
+    concept, model, k = literal >> 1, state.models[edge.model], 0
+    while k < min(model.asks, MOST_ASKED) and state.asked[edge.model, k] != concept:
+        k += 1
+    if k < MOST_ASKED:
+        state.asked[edge.model, k] = concept
+        if literal & 1:
+            edge.no |= 1 << k
+        else:
+            edge.yes |= 1 << k
+    model.asks = max(model.asks, k + 1)
 
 
 @inner_kernel
-def conditions(begin: int, edges: Edges, clauses: Clauses, plan: PlanArrays) -> Conditions:
-    """What open clauses need of their models."""
-    models = len(plan.costs)
-    asks, asked = np.zeros(models, np.int32), np.empty((models, MOST_ASKED), np.int32)
-    needs = np.zeros((edges.starts[-1], 2), np.int32)
-    for i in range(len(edges.starts) - 1):
-        clause = clauses.order[begin + i]
-        start = clauses.literal_starts[clause]
-        for at in range(start, start + clauses.literal_counts[clause]):
-            concept, edge, k = clauses.literals[at] >> 1, edges.starts[i], 0
-            model = plan.answered_by[concept]
-            while edges.models[edge] != model:
-                edge += 1
-            while k < min(asks[model], MOST_ASKED) and asked[model, k] != concept:
-                k += 1
-            if k < MOST_ASKED:
-                asked[model, k] = concept
-                needs[edge, clauses.literals[at] & 1] |= 1 << k
-            asks[model] = max(asks[model], k + 1)
-    return Conditions(asks, asked, needs)
-
-
-@inner_kernel
-def by_model(edges: Edges, models: int) -> tuple[Int32s, Int32s]:
+def by_model(edges: Anys, used: int, models: int) -> tuple[Int64s, Int64s]:
     """The edges of each model: where they start, and which."""
-    used = edges.starts[-1]
-    starts, members = np.zeros(models + 1, np.int32), np.empty(used, np.int32)
-    for edge in range(used):
-        starts[edges.models[edge] + 1] += 1
+    starts, members = np.zeros(models + 2, np.int64), np.empty(used, np.int64)
+    # A counting sort: the edges of a model stay in the order of their clauses. Starts are kept two
+    # places up until the last pass moves each to where the next one begins.
+    for place in range(used):
+        starts[edges[place].model + 2] += 1
     for model in range(models):
         starts[model + 1] += starts[model]
-    # A counting sort: the edges of a model stay in the order of their clauses.
-    filled = starts.copy()
-    for edge in range(used):
-        model = edges.models[edge]
-        members[filled[model]] = edge
-        filled[model] += 1
+    for place in range(used):
+        model = edges[place].model
+        members[starts[model + 1]] = place
+        starts[model + 1] += 1
     return starts, members
 
 
@@ -124,27 +154,13 @@ CERTAIN = 1 - 1e-9
 TINY, HUGE = 2.0**-400, 2.0**400
 
 
-class Idle(NamedTuple):
-    """How likely no clause gets to each model: a product, and by what an outcome multiplies it."""
-
-    zeros: Int32s
-    rests: Floats
-    more_zeros: Int32s
-    factors: Floats
-    is_touched: Bools
-    touched: Int32s
-    """The models that an outcome touches. There is room for one more, since a model is written down
-    before it is known whether it counts.
-    """
-
-
-@inner_kernel(forceinline=True)
+@inner_kernel(borrows=True, forceinline=True)
 def missed(reach: float) -> float:
     """The factor of a clause that gets to a model with this probability."""
     return TINY if reach >= CERTAIN else 1 - reach
 
 
-@inner_kernel(forceinline=True)
+@inner_kernel(borrows=True, forceinline=True)
 def scaled(rest: float) -> tuple[float, int]:
     """The product within bounds, and how many TINYs were taken out of it for that."""
     if rest < TINY:
@@ -154,7 +170,7 @@ def scaled(rest: float) -> tuple[float, int]:
     return rest, 0
 
 
-@inner_kernel(forceinline=True)
+@inner_kernel(borrows=True, forceinline=True)
 def need(zeros: int, rest: float) -> float:
     """How likely a model runs."""
     while zeros < 0:
@@ -166,128 +182,111 @@ def need(zeros: int, rest: float) -> float:
     return 1 - rest
 
 
-@inner_kernel
-def idle_models(edges: Edges, models: int) -> Idle:
-    """The products before any outcome."""
-    zeros, rests = np.zeros(models, np.int32), np.ones(models)
-    for edge in range(edges.starts[-1]):
-        model = edges.models[edge]
-        rests[model], more = scaled(rests[model] * missed(edges.reach[edge]))
-        zeros[model] += more
-    return Idle(
-        zeros,
-        rests,
-        np.zeros(models, np.int32),
-        np.ones(models),
-        np.zeros(models, np.bool_),
-        np.empty(models + 1, np.int32),
-    )
+@inner_kernel(borrows=True)
+def multiply(state: State) -> None:
+    """Work out the products before any outcome."""
+    for place in range(state.starts[-1]):
+        edge = state.edges[place]
+        model = state.models[edge.model]
+        model.rest, more = scaled(model.rest * missed(edge.reach))
+        model.zeros += more
 
 
-@inner_kernel(error_model="numpy")
-def replace(edge: int, after: float, touched: int, edges: Edges, idle: Idle) -> int:
+@inner_kernel(borrows=True, error_model="numpy")
+def replace(place: int, after: float, touched: int, state: State) -> int:
     """Change the reach of an edge, and give how many models are touched then."""
-    model = edges.models[edge]
+    edge = state.edges[place]
+    model = state.models[edge.model]
     # Written down in any case, and counted if it is new: that saves a branch.
-    idle.touched[touched] = model
-    touched += not idle.is_touched[model]
-    idle.is_touched[model] = True
-    factor = idle.factors[model] * (missed(after) / missed(edges.reach[edge]))
-    idle.factors[model], zeros = scaled(factor)
-    idle.more_zeros[model] += zeros
+    state.touched[touched] = edge.model
+    touched += 1 - model.is_touched
+    model.is_touched = 1
+    model.factor, zeros = scaled(model.factor * (missed(after) / missed(edge.reach)))
+    model.more_zeros += zeros
     return touched
 
 
-@inner_kernel
-def shift(members: Int32s, chances: Floats, edges: Edges, idle: Idle) -> int:
-    """Suppose that a model has run, and that each of its clauses has passed with a chance.
+@inner_kernel(borrows=True)
+def shift(own: int, chance: float, touched: int, state: State) -> int:
+    """Suppose that a model has run, and that the clause of an edge to it has passed with a chance.
 
     The models before it are reached with that chance, those behind it as if it were not there.
     Gives how many models are touched.
     """
-    touched = 0
-    for i in range(len(members)):
-        own, chance = members[i], chances[i]
-        clause, reach = edges.clauses[own], chance * edges.reach[own]
-        # Models before this one are reached as before if the clause has passed for certain.
-        for edge in range(own if chance == 1 else edges.starts[clause], own):
-            touched = replace(edge, chance * edges.reach[edge], touched, edges, idle)
-        for edge in range(own + 1, edges.starts[clause + 1]):
-            touched = replace(edge, reach, touched, edges, idle)
-            reach *= edges.passes[edge]
+    starts, edges = state.starts, state.edges
+    clause, reach = edges[own].clause, chance * edges[own].reach
+    # Models before this one are reached as before if the clause has passed for certain.
+    if chance != 1:
+        for place in range(starts[clause], own):
+            touched = replace(place, chance * edges[place].reach, touched, state)
+    for place in range(own + 1, starts[clause + 1]):
+        touched = replace(place, reach, touched, state)
+        reach *= edges[place].passes
     return touched
 
 
-@inner_kernel
-def value_change(touched: int, idle: Idle, costs: Floats) -> float:
+@inner_kernel(borrows=True)
+def value_change(touched: int, state: State, costs: Floats) -> float:
     """How much an outcome changes the value of the state; the outcome is forgotten."""
     total = 0.0
     for i in range(touched):
-        model = idle.touched[i]
-        zeros, rest = idle.zeros[model], idle.rests[model]
-        after = need(zeros + idle.more_zeros[model], rest * idle.factors[model])
-        total += costs[model] * (after - need(zeros, rest))
-        idle.is_touched[model] = False
-        idle.more_zeros[model], idle.factors[model] = 0, 1.0
+        model = state.models[state.touched[i]]
+        after = need(model.zeros + model.more_zeros, model.rest * model.factor)
+        total += costs[state.touched[i]] * (after - need(model.zeros, model.rest))
+        model.is_touched, model.more_zeros, model.factor = 0, 0, 1.0
     return total
 
 
-@inner_kernel
-def after_answers(
-    model: int,
-    members: Int32s,
-    chances: Floats,
-    asked: Conditions,
-    edges: Edges,
-    idle: Idle,
-    plan: PlanArrays,
-) -> float:
+@inner_kernel(borrows=True)
+def after_answers(model: int, members: Int64s, state: State, plan: PlanArrays) -> float:
     """How much the answers of a model are expected to change the value of the state.
 
     members: the edges of the model.
-    chances: memory for as many numbers.
     """
-    total, asks, needs = 0.0, asked.asks[model], asked.needs
-    for outcome in range(1 << asks):
-        probability = 1.0
-        for k in range(asks):
-            probability *= plan.chances[2 * asked.asked[model, k] + 1 - ((outcome >> k) & 1)]
-        # With an outcome at hand each clause passes or does not: its chance is 1 or 0.
-        for i in range(len(members)):
-            yes, no = needs[members[i], 0], needs[members[i], 1]
-            chances[i] = 1.0 if outcome & yes == yes and outcome & no == 0 else 0.0
-        touched = shift(members, chances, edges, idle)
-        total += probability * value_change(touched, idle, plan.costs)
+    # Of a model of very many outcomes there is one, in which clauses pass independently.
+    total, asks = 0.0, state.models[model].asks
+    is_known = asks <= MOST_ASKED
+    for outcome in range(1 << asks if is_known else 1):
+        probability, touched = 1.0, ZERO
+        for k in range(asks if is_known else 0):
+            probability *= plan.chances[2 * state.asked[model, k] + 1 - ((outcome >> k) & 1)]
+        for place in members:
+            edge = state.edges[place]
+            chance = edge.passes
+            # With an outcome at hand each clause passes or does not: its chance is 1 or 0.
+            if is_known:
+                passed = (outcome & edge.yes == edge.yes) & (outcome & edge.no == 0)
+                chance = 1.0 if passed else 0.0
+            touched = shift(place, chance, touched, state)
+        total += probability * value_change(touched, state, plan.costs)
     return total
-
-
-@inner_kernel
-def after_many_answers(members: Int32s, edges: Edges, idle: Idle, plan: PlanArrays) -> float:
-    """The same for a model of very many outcomes: clauses are taken to pass independently."""
-    touched = shift(members, edges.passes[members], edges, idle)
-    return value_change(touched, idle, plan.costs)
 
 
 @inner_kernel
 def lookahead(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The model that minimises its cost and what is expected to remain after it."""
-    models = len(plan.costs)
-    edges = open_edges(begin, count, clauses, plan)
-    asked = conditions(begin, edges, clauses, plan)
-    starts, of_models = by_model(edges, models)
-    idle, chances = idle_models(edges, models), np.empty(len(of_models))
+    models, size = len(plan.costs), 0
+    for i in range(begin, begin + count):
+        size += clauses.needs[clauses.order[i]].count
+    state = new_state(size, count, models)
+    find_edges(begin, count, clauses, plan, state)
+    multiply(state)
+    starts, of_models = by_model(state.edges, state.starts[-1], models)
     best, least = NONE, np.inf
     for model in range(models):
-        if asked.asks[model] == 0:
-            continue
-        members = of_models[starts[model] : starts[model + 1]]
-        # Totals are relative to the value of this state, which every model would add: running the
-        # model for certain costs what it was not expected to cost already.
-        total = plan.costs[model] * (1 - need(idle.zeros[model], idle.rests[model]))
-        if asked.asks[model] > MOST_ASKED:
-            total += after_many_answers(members, edges, idle, plan)
-        else:
-            total += after_answers(model, members, chances, asked, edges, idle, plan)
-        if total < least:
-            best, least = model, total
+        if state.models[model].asks > 0:
+            # Totals are relative to the value of this state, which every model would add: running
+            # the model for certain costs what it was not expected to cost already.
+            unlikely = 1 - need(state.models[model].zeros, state.models[model].rest)
+            members = of_models[starts[model] : starts[model + 1]]
+            total = plan.costs[model] * unlikely + after_answers(model, members, state, plan)
+            if total < least:
+                best, least = model, total
     return best
+
+
+@kernel
+def by_lookahead(some: Int32s, parts: Anys, clauses: Clauses, plan: PlanArrays) -> None:
+    """Choose for some parts by looking ahead."""
+    for i in some:
+        parts[i].choice = lookahead(parts[i].begin, parts[i].count, clauses, plan)

@@ -11,51 +11,49 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caddis.arrays import Int32s, Int64s
-from caddis.compiling import inner_kernel
-from caddis.ordering.kernels.layout import Clauses, GraphArrays, PlanArrays
+from caddis.arrays import Anys, Int32s, Int64s
+from caddis.compiling import inner_kernel, kernel
+from caddis.ordering.kernels.layout import NONE, PART, Clauses, GraphArrays, PlanArrays
 from caddis.ordering.kernels.residual import hashed
 
 
 class Scratch(NamedTuple):
-    """Memory for one event at a time; tables are stamped with the event and never cleared."""
+    """Memory for one event at a time; the table is stamped with the event and never cleared."""
 
-    parents: Int32s
+    parents: Int64s
     """A forest: for the place of each open clause, that of one nearer to the root of its part."""
-    moved: Int32s
-    ends: Int32s
+    moved: Int64s
+    ends: Int64s
     """Where each part ends in the graph's order."""
-    filled: Int32s
-    model_stamp: Int32s
-    model_place: Int32s
-    link_stamp: Int32s
-    link_place: Int32s
-    link_key: Int64s
-    """The sum of the hashes of the clauses that lead to each shared link."""
+    filled: Int64s
+    stamps: Int64s
+    """Which event met each model, and behind the models each shared link, last."""
+    places: Int64s
+    """The place of the clause that met it first."""
 
 
 @inner_kernel
-def new_scratch(graph: GraphArrays, plan: PlanArrays) -> Scratch:
+def new_scratch(graph: GraphArrays, models: int) -> Scratch:
     """Memory that is enough for the largest event of a graph."""
-    most = 1
+    most, met = 1, models + len(graph.clauses.done)
     for count in graph.counts:
-        most = max(most, count)
-    links, models = len(graph.clauses.done), len(plan.costs)
+        if count > most:
+            most = count
+    stamps = np.empty(met, np.int64)
+    for at in range(met):
+        stamps[at] = -1
     return Scratch(
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-        np.full(models, -1, np.int32),
-        np.empty(models, np.int32),
-        np.full(links, -1, np.int32),
-        np.empty(links, np.int32),
-        np.zeros(links, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        stamps,
+        np.empty(met, np.int64),
     )
 
 
-@inner_kernel
-def root(parents: Int32s, place: int) -> int:
+@inner_kernel(borrows=True)
+def root(parents: Int64s, place: int) -> int:
     """The place that stands for a part."""
     # Each step also halves the path, so that later searches are short.
     while parents[place] != place:
@@ -64,47 +62,46 @@ def root(parents: Int32s, place: int) -> int:
     return place
 
 
-@inner_kernel
-def join(parents: Int32s, one: int, other: int) -> None:
-    """Make one part of two; the lower place stands for it."""
-    # Clauses with the same parent are in one part: that saves most searches for roots.
-    if parents[one] != parents[other]:
-        one, other = root(parents, one), root(parents, other)
-        parents[max(one, other)] = min(one, other)
-
-
-@inner_kernel
-def meet(place: int, at: int, event: int, stamps: Int32s, places: Int32s, parents: Int32s) -> None:
+@inner_kernel(borrows=True)
+def meet(place: int, at: int, event: int, stamps: Int64s, places: Int64s, parents: Int64s) -> None:
     """Join a clause with the one that first had a model or a link, or make it that one."""
-    if stamps[at] == event:
-        join(parents, place, places[at])
-    else:
+    if stamps[at] != event:
         stamps[at], places[at] = event, place
+    # Clauses with the same parent are in one part: that saves most searches for roots.
+    elif parents[place] != parents[places[at]]:
+        one, other = root(parents, place), root(parents, places[at])
+        # The lower place stands for both.
+        if one < other:
+            parents[other] = one
+        else:
+            parents[one] = other
 
 
-@inner_kernel
-def join_clauses(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch) -> None:
+@inner_kernel(borrows=True)
+def join_clauses(event: int, graph: GraphArrays, answered_by: Int32s, scratch: Scratch) -> None:
     """Join all clauses of an event that hang together."""
-    begin, parents, clauses = graph.starts[event], scratch.parents, graph.clauses
+    begin, clauses = graph.starts[event], graph.clauses
+    parents, stamps, places = scratch.parents, scratch.stamps, scratch.places
+    links = len(stamps) - len(clauses.done)
     for place in range(graph.counts[event]):
         parents[place] = place
     for place in range(graph.counts[event]):
-        # Twins need the same models, but may lead to links of their own.
         clause = clauses.order[begin + place]
-        start = clauses.literal_starts[clause]
-        for at in range(start, start + clauses.literal_counts[clause]):
-            model = plan.answered_by[clauses.literals[at] >> 1]
-            meet(place, model, event, scratch.model_stamp, scratch.model_place, parents)
+        need = clauses.needs[clause]
+        for at in range(need.start, need.start + need.count):
+            model: int = np.int64(answered_by[clauses.literals[at] >> 1])  # type: ignore[assignment]
+            meet(place, model, event, stamps, places, parents)
+        # Twins need the same models, but may lead to links of their own.
         while clause >= 0:
-            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
-                link = clauses.shares[s]
-                if not clauses.done[link]:
-                    meet(place, link, event, scratch.link_stamp, scratch.link_place, parents)
-            clause = clauses.twins[clause]
+            wait = clauses.waits[clause]
+            for s in range(wait.start, wait.start + wait.count):
+                if not clauses.done[clauses.shares[s]]:
+                    meet(place, links + clauses.shares[s], event, stamps, places, parents)
+            clause = wait.twin
 
 
-@inner_kernel
-def part_ends(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch) -> int:
+@inner_kernel(borrows=True)
+def part_ends(event: int, graph: GraphArrays, answered_by: Int32s, scratch: Scratch) -> int:
     """Put an event's clauses in the order of their parts, and give how many parts there are.
 
     `scratch.ends` then holds where each part ends.
@@ -113,32 +110,51 @@ def part_ends(event: int, graph: GraphArrays, plan: PlanArrays, scratch: Scratch
     if count == 1:
         scratch.ends[0] = begin + 1
         return 1
-    join_clauses(event, graph, plan, scratch)
-    parents, filled, parts = scratch.parents, scratch.filled, 0
+    join_clauses(event, graph, answered_by, scratch)
+    parents, filled, ends, parts = scratch.parents, scratch.filled, scratch.ends, 0
     for place in range(count):
         scratch.moved[place] = order[begin + place]
         if parents[place] == place:
             filled[place] = parts
-            scratch.ends[parts] = 0
+            ends[parts] = 0
             parts += 1
-        scratch.ends[filled[root(parents, place)]] += 1
+        ends[filled[root(parents, place)]] += 1
     if parts == 1:
-        scratch.ends[0] = begin + count
+        ends[0] = begin + count
         return 1
     # A counting sort by part: sizes become starts, and each start ends up where its part does.
     at = begin
     for part in range(parts):
-        size = scratch.ends[part]
-        scratch.ends[part] = at
+        size = ends[part]
+        ends[part] = at
         at += size
     for place in range(count):
         part = filled[root(parents, place)]
-        order[scratch.ends[part]] = scratch.moved[place]
-        scratch.ends[part] += 1
+        order[ends[part]] = scratch.moved[place]
+        ends[part] += 1
     return parts
 
 
-@inner_kernel(forceinline=True)
+@kernel
+def split(events: Int32s, graph: GraphArrays, plan: PlanArrays) -> Anys:
+    """The parts of events that have something open, each a PART."""
+    scratch, most = new_scratch(graph, len(plan.costs)), 0
+    for event in events:
+        most += graph.counts[event]
+    parts, used = np.empty(most, PART), 0
+    for event in events:
+        # Parts follow each other in the order of the clauses: each begins where the last one ended.
+        begin = graph.starts[event]
+        for k in range(part_ends(event, graph, plan.answered_by, scratch)):
+            part = parts[used]
+            part.event, part.begin, part.count = event, begin, scratch.ends[k] - begin
+            part.choice = NONE
+            begin = scratch.ends[k]
+            used += 1
+    return parts[:used]
+
+
+@inner_kernel(borrows=True, forceinline=True)
 def mixed(value: int) -> int:
     """A hash of an integer: the multipliers are those of splitmix64."""
     bits = np.uint64(value) * np.uint64(0xBF58476D1CE4E5B9)
@@ -146,48 +162,52 @@ def mixed(value: int) -> int:
     return np.int64(bits * np.uint64(0x94D049BB133111EB))  # type: ignore[return-value]
 
 
-@inner_kernel
-def state_key(begin: int, count: int, clauses: Clauses, scratch: Scratch) -> int:
+@inner_kernel(borrows=True)
+def state_key(begin: int, count: int, clauses: Clauses, by_link: Int64s) -> int:
     """A hash of what is open in a part: its clauses, and which of them share links.
 
     Clauses and links are summed up, so that their order and numbers do not matter: parts of other
     events that are left with the same have the same key. It is never 0, which marks a free slot.
+
+    by_link: the sum of the hashes of the clauses that lead to each shared link: 0 before and after.
     """
-    order, starts, counts = clauses.order, clauses.literal_starts, clauses.literal_counts
-    key, shared, by_link = 0, False, scratch.link_key
+    key, shared, order, needs = 0, False, clauses.order, clauses.needs
     for i in range(begin, begin + count):
-        own = mixed(hashed(clauses.literals, starts[order[i]], counts[order[i]]))
-        key += own
         clause = order[i]
+        own = mixed(hashed(clauses.literals, needs[clause].start, needs[clause].count))
+        key += own
         while clause >= 0:
-            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+            wait = clauses.waits[clause]
+            for s in range(wait.start, wait.start + wait.count):
                 by_link[clauses.shares[s]] += own
                 shared = True
-            clause = clauses.twins[clause]
-    # Second pass: a clause is mixed with its links, each known by the clauses that lead to it.
-    if not shared:
-        return key | 1
+            clause = wait.twin
+    return (key + links_key(begin, count, clauses, by_link) if shared else key) | 1
+
+
+@inner_kernel(borrows=True)
+def links_key(begin: int, count: int, clauses: Clauses, by_link: Int64s) -> int:
+    """A hash of which clauses share links; the sums of these links are cleared."""
+    key, order, needs = 0, clauses.order, clauses.needs
     for i in range(begin, begin + count):
-        own = mixed(hashed(clauses.literals, starts[order[i]], counts[order[i]]))
-        clause, links, free = order[i], 0, False
+        clause = order[i]
+        own = mixed(hashed(clauses.literals, needs[clause].start, needs[clause].count))
+        # A clause is mixed with its links, each known by the clauses that lead to it.
+        links = free = 0
         while clause >= 0:
-            free = free or clauses.pinned[clause]
-            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+            wait = clauses.waits[clause]
+            free |= wait.pinned
+            for s in range(wait.start, wait.start + wait.count):
                 if not clauses.done[clauses.shares[s]]:
                     links += mixed(by_link[clauses.shares[s]])
-            clause = clauses.twins[clause]
+            clause = wait.twin
         if links:
             key += mixed(own ^ mixed(links + free))
-    forget_links(begin, count, clauses, scratch)
-    return key | 1
-
-
-@inner_kernel
-def forget_links(begin: int, count: int, clauses: Clauses, scratch: Scratch) -> None:
-    """Clear the sums of the links of a part."""
     for i in range(begin, begin + count):
-        clause = clauses.order[i]
+        clause = order[i]
         while clause >= 0:
-            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
-                scratch.link_key[clauses.shares[s]] = 0
-            clause = clauses.twins[clause]
+            wait = clauses.waits[clause]
+            for s in range(wait.start, wait.start + wait.count):
+                by_link[clauses.shares[s]] = 0
+            clause = wait.twin
+    return key

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from caddis.arrays import Floats, Int32s
-from caddis.compiling import inner_kernel
-from caddis.ordering.kernels.layout import NONE, Clauses, PlanArrays
+from caddis.arrays import Anys, Bools, Floats, Int32s
+from caddis.compiling import inner_kernel, kernel
+from caddis.ordering.kernels.layout import NONE, Clauses, GraphArrays, PlanArrays
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def is_first(literals: Int32s, start: int, at: int, answered_by: Int32s) -> bool:
     """Whether no literal of the clause before `at` is answered by the same model."""
     model = answered_by[literals[at] >> 1]
@@ -24,7 +24,7 @@ def is_first(literals: Int32s, start: int, at: int, answered_by: Int32s) -> bool
     return True
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def pass_chance(literals: Int32s, at: int, end: int, plan: PlanArrays) -> tuple[float, int]:
     """How likely the model of a literal leaves its clause alive, and how many edges it covers."""
     model = plan.answered_by[literals[at] >> 1]
@@ -36,7 +36,7 @@ def pass_chance(literals: Int32s, at: int, end: int, plan: PlanArrays) -> tuple[
     return chance, edges
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def best_ratio(costs: Floats, gains: Floats) -> int:
     """The model with the least cost for its gain; models without any gain are no choice."""
     best, least = NONE, np.inf
@@ -54,17 +54,17 @@ def unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> in
     """
     gains, literals = np.zeros(len(plan.costs)), clauses.literals
     for i in range(begin, begin + count):
-        clause = clauses.order[i]
-        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
+        need = clauses.needs[clauses.order[i]]
+        start, length = need.start, need.count
         for at in range(start, start + length):
             if is_first(literals, start, at, plan.answered_by):
                 chance, edges = pass_chance(literals, at, start + length, plan)
-                gain = clauses.weights[clause] * (chance * edges + (1 - chance) * length)
+                gain = need.weight * (chance * edges + (1 - chance) * length)
                 gains[plan.answered_by[literals[at] >> 1]] += gain
     return best_ratio(plan.costs, gains)
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def share_range(begin: int, count: int, clauses: Clauses) -> tuple[int, int]:
     """The shared links of open clauses lie from the first number up to the second.
 
@@ -74,20 +74,22 @@ def share_range(begin: int, count: int, clauses: Clauses) -> tuple[int, int]:
     for i in range(begin, begin + count):
         clause = clauses.order[i]
         while clause >= 0:
-            for at in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
-                low, high = min(low, clauses.shares[at]), max(high, clauses.shares[at] + 1)
-            clause = clauses.twins[clause]
+            wait = clauses.waits[clause]
+            for s in range(wait.start, wait.start + wait.count):
+                low, high = min(low, clauses.shares[s]), max(high, clauses.shares[s] + 1)
+            clause = wait.twin
     return low, max(low, high)
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def links_waiting(clause: int, clauses: Clauses) -> int:
     """How many links still wait for a clause or its twins: those that are satisfied do not."""
-    waiting, done = clauses.weights[clause], clauses.done
+    waiting, done = clauses.needs[clause].weight, clauses.done
     while clause >= 0:
-        for at in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
-            waiting -= done[clauses.shares[at]]
-        clause = clauses.twins[clause]
+        wait = clauses.waits[clause]
+        for s in range(wait.start, wait.start + wait.count):
+            waiting -= done[clauses.shares[s]]
+        clause = wait.twin
     return int(waiting)
 
 
@@ -107,7 +109,7 @@ def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArra
     own, chances = np.zeros((high - low, models)), np.zeros((high - low, models))
     for i in range(begin, begin + count):
         clause = clauses.order[i]
-        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
+        start, length = clauses.needs[clause].start, clauses.needs[clause].count
         weight = links_waiting(clause, clauses)
         for at in range(start, start + length):
             if not is_first(literals, start, at, plan.answered_by):
@@ -117,7 +119,8 @@ def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArra
             gains[model] += weight * (chance * covered + (1 - chance) * length)
             twin = clause
             while twin >= 0:
-                for s in range(clauses.share_starts[twin], clauses.share_starts[twin + 1]):
+                wait = clauses.waits[twin]
+                for s in range(wait.start, wait.start + wait.count):
                     link = clauses.shares[s] - low
                     if not clauses.done[clauses.shares[s]]:
                         edges[link] += covered
@@ -125,7 +128,7 @@ def extended_unit_price(begin: int, count: int, clauses: Clauses, plan: PlanArra
                         # Only a model that is all that a clause still needs can satisfy it.
                         if covered == length:
                             chances[link, model] = max(chances[link, model], chance)
-                twin = clauses.twins[twin]
+                twin = wait.twin
     for link in range(high - low):
         for model in range(models):
             gains[model] += chances[link, model] * (edges[link] - own[link, model])
@@ -140,18 +143,63 @@ def prank(begin: int, count: int, clauses: Clauses, plan: PlanArrays) -> int:
     """
     gains, literals = np.zeros(len(plan.costs)), clauses.literals
     for i in range(begin, begin + count):
-        clause = clauses.order[i]
-        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
+        need = clauses.needs[clauses.order[i]]
+        start, length = need.start, need.count
         for at in range(start, start + length):
             if is_first(literals, start, at, plan.answered_by):
                 chance, _ = pass_chance(literals, at, start + length, plan)
-                gain = clauses.weights[clause] * max(1 - chance, 1e-9)
+                gain = need.weight * max(1 - chance, 1e-9)
                 gains[plan.answered_by[literals[at] >> 1]] += gain
     return best_ratio(plan.costs, gains)
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def cheapest_refutation(begin: int, clauses: Clauses, plan: PlanArrays) -> int:
     """The first literal of the first open clause: what one subscription alone would run."""
-    first = clauses.literals[clauses.literal_starts[clauses.order[begin]]]
+    first = clauses.literals[clauses.needs[clauses.order[begin]].start]
     return int(plan.answered_by[first >> 1])
+
+
+@inner_kernel(borrows=True)
+def want_needs(begin: int, count: int, clauses: Clauses, plan: PlanArrays, wanted: Bools) -> None:
+    """Mark every model that some clauses need."""
+    for i in range(begin, begin + count):
+        need = clauses.needs[clauses.order[i]]
+        for at in range(need.start, need.start + need.count):
+            wanted[plan.answered_by[clauses.literals[at] >> 1]] = True
+
+
+@kernel
+def want_all(events: Int32s, graph: GraphArrays, plan: PlanArrays, wanted: Bools) -> None:
+    """Mark every model that events need."""
+    for event in events:
+        begin, count = graph.starts[event], graph.counts[event]
+        want_needs(begin, count, graph.clauses, plan, wanted[event])
+
+
+@kernel
+def by_unit_price(some: Int32s, parts: Anys, clauses: Clauses, plan: PlanArrays) -> None:
+    """Choose for some parts by the unit price."""
+    for i in some:
+        parts[i].choice = unit_price(parts[i].begin, parts[i].count, clauses, plan)
+
+
+@kernel
+def by_extended_unit_price(some: Int32s, parts: Anys, clauses: Clauses, plan: PlanArrays) -> None:
+    """Choose for some parts by the unit price of the paper's EMEC."""
+    for i in some:
+        parts[i].choice = extended_unit_price(parts[i].begin, parts[i].count, clauses, plan)
+
+
+@kernel
+def by_prank(some: Int32s, parts: Anys, clauses: Clauses, plan: PlanArrays) -> None:
+    """Choose for some parts by Munagala et al.'s rank."""
+    for i in some:
+        parts[i].choice = prank(parts[i].begin, parts[i].count, clauses, plan)
+
+
+@kernel
+def by_refutation(some: Int32s, parts: Anys, clauses: Clauses, plan: PlanArrays) -> None:
+    """Choose for some parts what refutes their first clause most cheaply."""
+    for i in some:
+        parts[i].choice = cheapest_refutation(parts[i].begin, clauses, plan)

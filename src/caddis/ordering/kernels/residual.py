@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from caddis.arrays import Bools, Floats, Int32s, Int64s
+from caddis.arrays import Anys, Bools, Int32s, Int64s
 from caddis.compiling import inner_kernel, kernel
 from caddis.matching.index import NOTHING
 from caddis.models import NO, UNASKED, YES, Marks
-from caddis.ordering.kernels.layout import DROPPED, REFUSED, SATISFIED, Clauses
+from caddis.ordering.kernels.layout import DROPPED, REFUSED, SATISFIED, Clauses, GraphArrays
 
 DECIDED, IGNORED = -1, -2
 """What stands for the open clause of a pair that is a match already, or that leads nowhere."""
@@ -59,36 +59,36 @@ def group_pairs(
 
 @kernel
 def copy_literals(
-    need_of: Int32s, need_starts: Int64s, need_literals: Int32s
-) -> tuple[Int64s, Int32s, Int32s]:
-    """Starts, counts and literals of the open clauses."""
-    starts = np.empty(len(need_of), np.int64)
-    counts = np.empty(len(need_of), np.int32)
+    need_of: Int32s, need_starts: Int64s, need_literals: Int32s, needs: Anys
+) -> Int32s:
+    """The literals of the open clauses; `needs` comes to say where those of each lie."""
     total = 0
     for q in range(len(need_of)):
-        starts[q] = total
-        counts[q] = need_starts[need_of[q] + 1] - need_starts[need_of[q]]
-        total += counts[q]
-    literals = np.empty(total, np.int32)
+        total += need_starts[need_of[q] + 1] - need_starts[need_of[q]]
+    literals, used = np.empty(total, np.int32), 0
     for q in range(len(need_of)):
-        begin = need_starts[need_of[q]]
-        for j in range(counts[q]):
-            literals[starts[q] + j] = need_literals[begin + j]
-    return starts, counts, literals
+        needs[q].start = used
+        for at in range(need_starts[need_of[q]], need_starts[need_of[q] + 1]):
+            literals[used] = need_literals[at]
+            used += 1
+        needs[q].count = used - needs[q].start
+    return literals
 
 
 @kernel
 def weigh(
-    open_of: Int32s, clauses: Int32s, link_starts: Int64s, pinned: Bools, count: int
-) -> tuple[Int32s, Bools]:
-    """How many links wait for each open clause, and whether one of them waits for it alone."""
-    weights, is_pinned = np.zeros(count, np.int32), np.zeros(count, np.bool_)
+    open_of: Int32s,
+    clauses: Int32s,
+    link_starts: Int64s,
+    pinned: Bools,
+    needs: Anys,
+    waits: Anys,
+) -> None:
+    """Count the links that wait for each open clause, and see if one waits for it alone."""
     for i in range(len(open_of)):
-        q = open_of[i]
-        if q >= 0:
-            weights[q] += link_starts[clauses[i] + 1] - link_starts[clauses[i]]
-            is_pinned[q] = is_pinned[q] or pinned[clauses[i]]
-    return weights, is_pinned
+        if open_of[i] >= 0:
+            needs[open_of[i]].weight += link_starts[clauses[i] + 1] - link_starts[clauses[i]]
+            waits[open_of[i]].pinned |= pinned[clauses[i]]
 
 
 @kernel
@@ -99,54 +99,43 @@ def share_links(
     share_starts: Int64s,
     shares: Int32s,
     links: int,
-    count: int,
-) -> tuple[Int64s, Int32s, Bools]:
-    """The shared links of each open clause, numbered event by event, and which are done already."""
-    starts = np.zeros(count + 1, np.int64)
+    waits: Anys,
+) -> tuple[Int32s, Bools]:
+    """The shared links of open clauses, numbered event by event, and which are done already."""
+    most = total = 0
     for i in range(len(events)):
+        size = share_starts[clauses[i] + 1] - share_starts[clauses[i]]
+        most += size
         if open_of[i] >= 0:
-            starts[open_of[i] + 1] += share_starts[clauses[i] + 1] - share_starts[clauses[i]]
-    for q in range(count):
-        starts[q + 1] += starts[q]
-    filled = starts[:-1].copy()
-    out = np.empty(starts[-1], np.int32)
+            waits[open_of[i]].count += size
+    for q in range(len(waits)):
+        waits[q].start = total
+        total += waits[q].count
+        waits[q].count = 0
+    out, done, used = np.empty(total, np.int32), np.zeros(most, np.bool_), 0
     stamp, slot = np.empty(links, np.int32), np.empty(links, np.int32)
     for link in range(links):
         stamp[link] = -1
-    # How many links there are shows only at the end, so the flags grow.
-    total = 0
-    done = np.zeros(64, np.bool_)
     for i in range(len(events)):
-        clause = clauses[i]
-        for s in range(share_starts[clause], share_starts[clause + 1]):
+        for s in range(share_starts[clauses[i]], share_starts[clauses[i] + 1]):
             link = shares[s]
             if stamp[link] != events[i]:
-                stamp[link], slot[link] = events[i], total
-                total += 1
-                if total > len(done):
-                    done = doubled(done)
+                stamp[link], slot[link] = events[i], used
+                used += 1
             if open_of[i] >= 0:
-                out[filled[open_of[i]]] = slot[link]
-                filled[open_of[i]] += 1
+                wait = waits[open_of[i]]
+                out[wait.start + wait.count] = slot[link]
+                wait.count += 1
             elif open_of[i] == DECIDED:
                 done[slot[link]] = True
-    return starts, out, done[:total].copy()
-
-
-@inner_kernel
-def doubled(flags: Bools) -> Bools:
-    """Copy the flags, and add as many again that are off."""
-    larger = np.zeros(2 * len(flags), np.bool_)
-    for i in range(len(flags)):
-        larger[i] = flags[i]
-    return larger
+    return out, done[:used]
 
 
 MANY = 12
 """From this number on, equal clauses are found by hashing instead of comparing all pairs."""
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def thin(literals: Int32s, start: int, count: int, known: Marks) -> int:
     """Take out what is answered, and give how many literals are left; -1 if one is not true.
 
@@ -165,92 +154,80 @@ def thin(literals: Int32s, start: int, count: int, known: Marks) -> int:
     return kept - start
 
 
-@inner_kernel
-def thin_chance(literals: Int32s, start: int, end: int, known: Marks, chances: Floats) -> float:
-    """How likely what is left of a clause holds; -1 if one of its literals is not true."""
-    chance = 1.0
-    for i in range(start, end):
-        literal = literals[i]
-        answer = known[literal >> 1]
-        if answer == UNASKED:
-            chance *= chances[literal]
-        elif answer != (NO if literal & 1 else YES):
-            return -1.0
-    return chance
-
-
-@inner_kernel
-def close(clause: int, verdict: int, clauses: Clauses) -> bool:
+@inner_kernel(borrows=True)
+def close(clause: int, verdict: int, waits: Anys, shares: Int32s, done: Bools) -> bool:
     """Give a clause and its twins their verdict, and say whether that satisfied a shared link."""
-    news, done = False, clauses.done
+    news = False
     while clause >= 0:
-        clauses.verdicts[clause] = verdict
+        wait = waits[clause]
+        wait.verdict = verdict
         if verdict == SATISFIED:
-            for i in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
-                news = news or not done[clauses.shares[i]]
-                done[clauses.shares[i]] = True
-        clause = clauses.twins[clause]
+            for i in range(wait.start, wait.start + wait.count):
+                news |= not done[shares[i]]
+                done[shares[i]] = True
+        clause = wait.twin
     return news
 
 
-@inner_kernel
-def waits(clause: int, clauses: Clauses) -> bool:
+@inner_kernel(borrows=True)
+def is_waited_for(clause: int, waits: Anys, shares: Int32s, done: Bools) -> bool:
     """Whether any link still waits for a clause or its twins."""
     # A pinned clause has a link that no other clause can satisfy.
     while clause >= 0:
-        if clauses.pinned[clause]:
+        wait = waits[clause]
+        if wait.pinned:
             return True
-        for i in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
-            if not clauses.done[clauses.shares[i]]:
+        for i in range(wait.start, wait.start + wait.count):
+            if not done[shares[i]]:
                 return True
-        clause = clauses.twins[clause]
+        clause = wait.twin
     return False
 
 
-@inner_kernel
-def need_the_same(one: int, other: int, clauses: Clauses) -> bool:
+@inner_kernel(borrows=True)
+def need_the_same(one: int, other: int, needs: Anys, literals: Int32s) -> bool:
     """Whether two clauses need the same; the literals of both are in one order."""
-    if clauses.literal_counts[one] != clauses.literal_counts[other]:
+    first, second = needs[one], needs[other]
+    if first.count != second.count:
         return False
-    start, shift = clauses.literal_starts[one], clauses.literal_starts[other]
-    for i in range(clauses.literal_counts[one]):
-        if clauses.literals[start + i] != clauses.literals[shift + i]:
+    for i in range(first.count):
+        if literals[first.start + i] != literals[second.start + i]:
             return False
     return True
 
 
-@inner_kernel
-def join_twins(first: int, other: int, clauses: Clauses) -> None:
+@inner_kernel(borrows=True)
+def join_twins(first: int, other: int, needs: Anys, waits: Anys) -> None:
     """Hang a clause and its twins behind another one."""
     # Twins are a list: that of the other clause goes between the first clause and its own twins.
-    last, twins = other, clauses.twins
-    while twins[last] >= 0:
-        last = twins[last]
-    twins[last] = twins[first]
-    twins[first] = other
-    clauses.weights[first] += clauses.weights[other]
+    last = waits[other]
+    while last.twin >= 0:
+        last = waits[last.twin]
+    last.twin = waits[first].twin
+    waits[first].twin = other
+    needs[first].weight += needs[other].weight
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def merge_few(begin: int, count: int, clauses: Clauses) -> int:
     """Make one clause of those that need the same, by comparing all pairs; gives how many are left.
 
     Literals are in the plan's order, so equal needs are equal letter by letter.
     """
-    kept, order = begin, clauses.order
+    kept, order, needs, literals = begin, clauses.order, clauses.needs, clauses.literals
     for i in range(begin, begin + count):
         clause, place = order[i], begin
-        while place < kept and not need_the_same(order[place], clause, clauses):
+        while place < kept and not need_the_same(order[place], clause, needs, literals):
             place += 1
         if place < kept:
-            join_twins(order[place], clause, clauses)
+            join_twins(order[place], clause, needs, clauses.waits)
         else:
             order[kept] = clause
             kept += 1
     return kept - begin
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def hashed(literals: Int32s, start: int, count: int) -> int:
     """A hash of a clause's literals, in their order."""
     # FNV's start and a multiplier of golden ratio; the shift brings high bits down, since slots are
@@ -268,16 +245,17 @@ def merge_many(begin: int, count: int, clauses: Clauses) -> int:
     size = 32
     while size < 2 * count:
         size *= 2
-    slots = np.full(size, -1, np.int32)
-    kept, order = begin, clauses.order
+    slots = np.empty(size, np.int32)
+    for slot in range(size):
+        slots[slot] = -1
+    kept, order, needs, literals = begin, clauses.order, clauses.needs, clauses.literals
     for i in range(begin, begin + count):
         clause = order[i]
-        start, length = clauses.literal_starts[clause], clauses.literal_counts[clause]
-        slot = hashed(clauses.literals, start, length) & (size - 1)
-        while slots[slot] >= 0 and not need_the_same(slots[slot], clause, clauses):
+        slot = hashed(literals, needs[clause].start, needs[clause].count) & (size - 1)
+        while slots[slot] >= 0 and not need_the_same(slots[slot], clause, needs, literals):
             slot = (slot + 1) & (size - 1)
         if slots[slot] >= 0:
-            join_twins(slots[slot], clause, clauses)
+            join_twins(slots[slot], clause, needs, clauses.waits)
         else:
             slots[slot] = clause
             order[kept] = clause
@@ -285,37 +263,39 @@ def merge_many(begin: int, count: int, clauses: Clauses) -> int:
     return kept - begin
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def drop_idle(begin: int, count: int, clauses: Clauses) -> int:
     """Drop the clauses that no link waits for, and give how many are left."""
-    kept, order = begin, clauses.order
+    kept, order, waits, done = begin, clauses.order, clauses.waits, clauses.done
     for i in range(begin, begin + count):
         clause = order[i]
-        if waits(clause, clauses):
+        if is_waited_for(clause, waits, clauses.shares, done):
             order[kept] = clause
             kept += 1
         else:
-            close(clause, DROPPED, clauses)
+            close(clause, DROPPED, waits, clauses.shares, done)
     return kept - begin
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def settle(begin: int, count: int, clauses: Clauses, known: Marks, news: bool) -> int:
     """Draw the conclusions of what is known of an event, and give how many clauses are still open.
 
     news: whether shared links may have been satisfied since the last time.
     """
-    kept, thinned, order, counts = begin, False, clauses.order, clauses.literal_counts
+    kept, thinned, order = begin, False, clauses.order
     for i in range(begin, begin + count):
         clause = order[i]
-        left = thin(clauses.literals, clauses.literal_starts[clause], counts[clause], known)
+        need = clauses.needs[clause]
+        left = thin(clauses.literals, need.start, need.count, known)
         if left > 0:
-            thinned = thinned or left < counts[clause]
-            counts[clause] = left
+            thinned |= left < need.count
+            need.count = left
             order[kept] = clause
             kept += 1
         else:
-            news = close(clause, SATISFIED if left == 0 else REFUSED, clauses) or news
+            verdict = SATISFIED if left == 0 else REFUSED
+            news |= close(clause, verdict, clauses.waits, clauses.shares, clauses.done)
     count = kept - begin
     # Clauses can only have become idle if a link was satisfied, and equal only if one was thinned.
     if news:
@@ -325,3 +305,27 @@ def settle(begin: int, count: int, clauses: Clauses, known: Marks, news: bool) -
     if count < MANY:
         return merge_few(begin, count, clauses)
     return merge_many(begin, count, clauses)
+
+
+@kernel
+def settle_events(events: Int32s, graph: GraphArrays, news: bool) -> Int32s:
+    """Draw the conclusions of what is known of events, and give those that are still open."""
+    still, kept = np.empty(len(events), np.int32), 0
+    for event in events:
+        begin, count = graph.starts[event], graph.counts[event]
+        left = settle(begin, count, graph.clauses, graph.known[event], news)
+        graph.counts[event] = left
+        if left > 0:
+            still[kept] = event
+            kept += 1
+    return still[:kept]
+
+
+@kernel
+def tell(events: Int32s, concepts: Int32s, answers: Marks, known: Marks) -> None:
+    """Note answers, a row for each event and a column for each concept, where none is known yet."""
+    for i in range(len(events)):
+        for j in range(len(concepts)):
+            # What is known already stays: it may have come with the event from another broker.
+            if known[events[i], concepts[j]] == UNASKED:
+                known[events[i], concepts[j]] = answers[i, j]

@@ -1,4 +1,4 @@
-"""A copy of one part to try answers on, and two ways to use it.
+"""Both policies followed to the end, on a copy of one part to try answers on.
 
 A part is copied into a stack, a row a depth; each outcome of a model settles the next row.
 
@@ -6,13 +6,6 @@ The *rollout* follows the lookahead and the unit price to the end and takes the 
 they choose differently, and only within a budget of steps, as following a policy to the end takes
 up to 2^concepts of them. Where the budget is not enough the lookahead's choice stands, which is the
 better on average.
-
-`lookahead_either` is the lookahead where links have several clauses, any of which will do. A clause
-whose links are all satisfied by others is never evaluated, so each clause has a *gate*: how likely
-one of its links still waits when its turn comes, if the clauses of a link are tried one after
-another, those that promise most for their cost first. A clause with a link of its own has a gate of
-1. Reach, need and the value of a state are those of `lookahead`; only that the value is worked out
-anew for every answer, which is affordable for some dozens of clauses.
 """
 
 from __future__ import annotations
@@ -21,25 +14,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caddis.arrays import Floats, Int32s, Int64s
-from caddis.compiling import inner_kernel
-from caddis.models import NO, UNASKED, YES, Marks
-from caddis.ordering.kernels.layout import MOST_ASKED, NONE, Clauses, PlanArrays
+from caddis.arrays import Anys, Int32s, Int64s
+from caddis.compiling import inner_kernel, kernel
+from caddis.models import UNASKED, Marks
+from caddis.ordering.kernels.either import concepts_at, suppose
+from caddis.ordering.kernels.layout import (
+    MOST_ASKED,
+    MOST_CLAUSES,
+    NEED,
+    WAIT,
+    ZERO,
+    Clauses,
+    PlanArrays,
+)
 from caddis.ordering.kernels.lookahead import lookahead
 from caddis.ordering.kernels.prices import unit_price
-from caddis.ordering.kernels.residual import settle, thin_chance
+from caddis.ordering.kernels.residual import settle
 
-FIRST: int = np.int64(0)  # type: ignore[assignment]
-"""The first depth, and the first clause of a row."""
 BY_PRICE: bool = np.bool_(True)  # type: ignore[assignment]
 AHEAD: bool = np.bool_(False)  # type: ignore[assignment]
-"""Which of the two policies is followed. A literal in its place is a type of its own to numba, for
-which all that it is passed to would be compiled again; so it is for `FIRST`.
-"""
+"""Which of the two policies is followed; no literals, like `layout.ZERO`."""
 MOST_DEPTH = 12
-MOST_CLAUSES = 64
 MOST_STEPS = 256
-"""How deep, in how large a part and for how many steps in all policies may be followed."""
+"""How deep and for how many steps in all policies may be followed."""
 
 
 class Stack(NamedTuple):
@@ -47,13 +44,13 @@ class Stack(NamedTuple):
 
     counts: Int64s
     clauses: Clauses
-    """With a row for each depth in all that settling an event changes; `row` gives one of them."""
+    """What settling an event changes has a row for each depth; `at_depth` gives one of them."""
     known: Marks
     steps: Int64s
     """How many steps are left."""
 
 
-@inner_kernel
+@inner_kernel(borrows=True)
 def sizes(begin: int, count: int, clauses: Clauses) -> tuple[int, int, int, int]:
     """How many literals, edges to shared links, and links a part has, with the lowest link third.
 
@@ -62,13 +59,14 @@ def sizes(begin: int, count: int, clauses: Clauses) -> tuple[int, int, int, int]
     size, shared, lowest, highest = 0, 0, len(clauses.done), -1
     for i in range(begin, begin + count):
         clause = clauses.order[i]
-        size += clauses.literal_counts[clause]
+        size += clauses.needs[clause].count
         while clause >= 0:
-            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+            wait = clauses.waits[clause]
+            for s in range(wait.start, wait.start + wait.count):
                 shared += 1
                 lowest = min(lowest, clauses.shares[s])
                 highest = max(highest, clauses.shares[s])
-            clause = clauses.twins[clause]
+            clause = wait.twin
     return size, shared, lowest, max(highest - lowest + 1, 0)
 
 
@@ -78,16 +76,11 @@ def new_stack(count: int, size: int, shared: int, links: int, concepts: int) -> 
     depths = MOST_DEPTH + 1
     clauses = Clauses(
         np.zeros((depths, count), np.int32),
-        np.zeros(count, np.int64),
-        np.zeros((depths, count), np.int32),
+        np.zeros((depths, count), NEED),
+        np.zeros((depths, count), WAIT),
         np.zeros((depths, size), np.int32),
-        np.full((depths, count), -1, np.int32),
-        np.zeros((depths, count), np.int32),
-        np.zeros(count, np.bool_),
-        np.zeros(count + 1, np.int64),
         np.zeros(shared, np.int32),
         np.zeros((depths, links), np.bool_),
-        np.zeros(count, np.uint8),
     )
     known = np.full(concepts, UNASKED, np.uint8)
     return Stack(np.zeros(depths, np.int64), clauses, known, np.zeros(1, np.int64))
@@ -105,40 +98,37 @@ def compact(begin: int, count: int, clauses: Clauses, concepts: int) -> Stack:
     stack.counts[0] = count
     at = used = 0
     for i in range(count):
-        clause = clauses.order[begin + i]
-        copy.order[0, i], copy.literal_starts[i] = i, at
-        copy.literal_counts[0, i], copy.weights[0, i] = clauses.literal_counts[clause], 1
-        for j in range(clauses.literal_counts[clause]):
-            copy.literals[0, at] = clauses.literals[clauses.literal_starts[clause] + j]
+        clause, own = clauses.order[begin + i], copy.waits[0, i]
+        copy.order[0, i], own.start, own.twin = i, used, -1
+        need, copied = clauses.needs[clause], copy.needs[0, i]
+        copied.start, copied.count, copied.weight = at, need.count, 1
+        for j in range(need.start, need.start + need.count):
+            copy.literals[0, at] = clauses.literals[j]
             at += 1
         while clause >= 0:
-            copy.pinned[i] = copy.pinned[i] or clauses.pinned[clause]
-            for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
+            wait = clauses.waits[clause]
+            own.pinned |= wait.pinned
+            for s in range(wait.start, wait.start + wait.count):
                 link = clauses.shares[s] - lowest
                 copy.shares[used] = link
                 copy.done[0, link] = clauses.done[clauses.shares[s]]
                 used += 1
-            clause = clauses.twins[clause]
-        copy.share_starts[i + 1] = used
+            clause = wait.twin
+        own.count = used - own.start
     return stack
 
 
 @inner_kernel
-def row(stack: Stack, depth: int) -> Clauses:
+def at_depth(stack: Stack, depth: int) -> Clauses:
     """The clauses as they are at a depth."""
     rows = stack.clauses
     return Clauses(
         rows.order[depth],
-        rows.literal_starts,
-        rows.literal_counts[depth],
+        rows.needs[depth],
+        rows.waits[depth],
         rows.literals[depth],
-        rows.twins[depth],
-        rows.weights[depth],
-        rows.pinned,
-        rows.share_starts,
         rows.shares,
         rows.done[depth],
-        rows.verdicts,
     )
 
 
@@ -148,51 +138,30 @@ def push(stack: Stack, depth: int) -> None:
     clauses = stack.clauses
     count, to = stack.counts[depth], depth + 1
     for i in range(count):
-        clause = clauses.order[depth, i]
-        clauses.order[to, i] = clause
-        clauses.literal_counts[to, clause] = clauses.literal_counts[depth, clause]
-        clauses.weights[to, clause] = clauses.weights[depth, clause]
-        start = clauses.literal_starts[clause]
-        for j in range(start, start + clauses.literal_counts[depth, clause]):
-            clauses.literals[to, j] = clauses.literals[depth, j]
-    for i in range(clauses.twins.shape[1]):
-        clauses.twins[to, i] = clauses.twins[depth, i]
+        clauses.order[to, i] = clauses.order[depth, i]
+    for i in range(clauses.needs.shape[1]):
+        clauses.needs[to, i] = clauses.needs[depth, i]
+        clauses.waits[to, i] = clauses.waits[depth, i]
+    for i in range(clauses.literals.shape[1]):
+        clauses.literals[to, i] = clauses.literals[depth, i]
     for link in range(clauses.done.shape[1]):
         clauses.done[to, link] = clauses.done[depth, link]
-    # `count < 0` is a False that numba does not take for a literal; see BY_PRICE.
-    stack.counts[to] = settle(FIRST, count, row(stack, to), stack.known, count < 0)
+    # `count < 0` is a False that numba does not take for a literal.
+    stack.counts[to] = settle(ZERO, count, at_depth(stack, to), stack.known, count < 0)
 
 
 @inner_kernel
 def pick(by_price: bool, stack: Stack, depth: int, plan: PlanArrays) -> int:
     """What one of the two policies would run at a depth."""
     if by_price:
-        return unit_price(FIRST, stack.counts[depth], row(stack, depth), plan)
-    return lookahead(FIRST, stack.counts[depth], row(stack, depth), plan)
+        return unit_price(ZERO, stack.counts[depth], at_depth(stack, depth), plan)
+    return lookahead(ZERO, stack.counts[depth], at_depth(stack, depth), plan)
 
 
 @inner_kernel
-def concepts_at(stack: Stack, depth: int, model: int, answered_by: Int32s, asked: Int32s) -> int:
+def ask(stack: Stack, depth: int, model: int, answered_by: Int32s, asked: Int32s) -> int:
     """How many concepts of a model are open at a depth, or -1 if they do not fit `asked`."""
-    clauses = stack.clauses
-    found = 0
-    for i in range(stack.counts[depth]):
-        clause = clauses.order[depth, i]
-        start = clauses.literal_starts[clause]
-        for at in range(start, start + clauses.literal_counts[depth, clause]):
-            concept = clauses.literals[depth, at] >> 1
-            if answered_by[concept] != model:
-                continue
-            k = 0
-            while k < found and asked[k] != concept:
-                k += 1
-            if k < found:
-                continue
-            if found == len(asked):
-                return -1
-            asked[found] = concept
-            found += 1
-    return found
+    return concepts_at(ZERO, stack.counts[depth], at_depth(stack, depth), model, answered_by, asked)
 
 
 @inner_kernel
@@ -205,8 +174,8 @@ def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanA
     # A depth-first walk through all outcomes; each depth has its model's concepts and next outcome.
     weights, outcomes = np.ones(MOST_DEPTH), np.zeros(MOST_DEPTH, np.int64)
     asked, asks = np.empty((MOST_DEPTH, MOST_ASKED), np.int32), np.zeros(MOST_DEPTH, np.int64)
-    asks[0] = concepts_at(stack, FIRST, model, plan.answered_by, asked[0])
-    total, depth = plan.costs[model], FIRST
+    asks[0] = ask(stack, ZERO, model, plan.answered_by, asked[0])
+    total, depth = plan.costs[model], ZERO
     while depth >= 0:
         if asks[depth] < 0 or stack.steps[0] <= 0 or total >= limit:
             forget(stack)
@@ -217,7 +186,7 @@ def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanA
                 stack.known[asked[depth, k]] = UNASKED
             depth -= 1
             continue
-        chance = suppose(stack, outcomes[depth], asks[depth], asked[depth], plan.chances)
+        chance = suppose(stack.known, outcomes[depth], asks[depth], asked[depth], plan.chances)
         outcomes[depth] += 1
         if chance == 0:
             continue
@@ -227,7 +196,7 @@ def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanA
         weights[depth + 1], outcomes[depth + 1] = weights[depth] * chance, 0
         depth += 1
         model = pick(by_price, stack, depth, plan)
-        asks[depth] = concepts_at(stack, depth, model, plan.answered_by, asked[depth])
+        asks[depth] = ask(stack, depth, model, plan.answered_by, asked[depth])
         total += weights[depth] * plan.costs[model]
         stack.steps[0] -= 1
         # The stack is full: without steps left the next turn gives up.
@@ -236,18 +205,7 @@ def followed(by_price: bool, stack: Stack, model: int, limit: float, plan: PlanA
     return float(total)
 
 
-@inner_kernel
-def suppose(stack: Stack, outcome: int, asks: int, asked: Int32s, chances: Floats) -> float:
-    """Suppose that the asked concepts are as the outcome's bits say; gives how likely that is."""
-    chance = 1.0
-    for k in range(asks):
-        yes = (outcome >> k) & 1
-        stack.known[asked[k]] = YES if yes else NO
-        chance *= chances[2 * asked[k] + (0 if yes else 1)]
-    return chance
-
-
-@inner_kernel
+@inner_kernel(borrows=True)
 def forget(stack: Stack) -> None:
     """Suppose that nothing is known."""
     for concept in range(len(stack.known)):
@@ -257,7 +215,7 @@ def forget(stack: Stack) -> None:
 @inner_kernel
 def better(stack: Stack, ahead: int, plan: PlanArrays) -> int:
     """The lookahead's choice, unless following the unit price instead is expected to cost less."""
-    price = pick(BY_PRICE, stack, FIRST, plan)
+    price = pick(BY_PRICE, stack, ZERO, plan)
     if price == ahead:
         return ahead
     stack.steps[0] = MOST_STEPS
@@ -269,99 +227,11 @@ def better(stack: Stack, ahead: int, plan: PlanArrays) -> int:
     return price if other < least else ahead
 
 
-@inner_kernel
-def promise(stack: Stack, clause: int, plan: PlanArrays) -> float:
-    """What a clause alone is expected to cost, divided by its chance to hold: less is better."""
-    clauses = stack.clauses
-    cost, chance, start = 0.0, 1.0, clauses.literal_starts[clause]
-    for at in range(start, start + clauses.literal_counts[0, clause]):
-        cost += chance * plan.costs[plan.answered_by[clauses.literals[0, at] >> 1]]
-        chance *= plan.chances[clauses.literals[0, at]]
-    return cost / max(chance, 1e-12)
-
-
-@inner_kernel
-def by_promise(stack: Stack, plan: PlanArrays) -> Int32s:
-    """The clauses of the first row, in the order in which they are tried."""
-    count = stack.counts[0]
-    promises = np.empty(count)
-    for clause in range(count):
-        promises[clause] = promise(stack, clause, plan)
-    return np.argsort(promises).astype(np.int32)
-
-
-@inner_kernel
-def gate(stack: Stack, clause: int, waiting: Floats) -> float:
-    """How likely a link still waits for a clause when its turn comes."""
-    clauses = stack.clauses
-    if clauses.pinned[clause]:
-        return 1.0
-    satisfied = 1.0
-    for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
-        satisfied *= 1 - waiting[clauses.shares[s]]
-    return 1 - satisfied
-
-
-@inner_kernel
-def value(stack: Stack, tried: Int32s, plan: PlanArrays, waiting: Floats, idle: Floats) -> float:
-    """What is expected to be paid for the first row, with what is known besides."""
-    clauses = stack.clauses
-    for link in range(len(waiting)):
-        waiting[link] = 0.0 if clauses.done[0, link] else 1.0
-    for model in range(len(plan.costs)):
-        idle[model] = 1.0
-    for clause in tried:
-        start = clauses.literal_starts[clause]
-        end = start + clauses.literal_counts[0, clause]
-        holds = thin_chance(clauses.literals[0], start, end, stack.known, plan.chances)
-        if holds < 0:
-            continue
-        reach = gate(stack, clause, waiting)
-        for at in range(start, end):
-            literal = clauses.literals[0, at]
-            if stack.known[literal >> 1] == UNASKED:
-                idle[plan.answered_by[literal >> 1]] *= 1 - reach
-                reach *= plan.chances[literal]
-        for s in range(clauses.share_starts[clause], clauses.share_starts[clause + 1]):
-            waiting[clauses.shares[s]] *= 1 - holds
-    total = 0.0
-    for model in range(len(plan.costs)):
-        total += plan.costs[model] * (1 - idle[model])
-    return total
-
-
-@inner_kernel
-def open_models(stack: Stack, plan: PlanArrays) -> Int64s:
-    """The models that clauses of the first row need."""
-    clauses = stack.clauses
-    needed = np.zeros(len(plan.costs), np.bool_)
-    for at in range(clauses.literals.shape[1]):
-        needed[plan.answered_by[clauses.literals[0, at] >> 1]] = True
-    return np.flatnonzero(needed)
-
-
-@inner_kernel
-def lookahead_either(stack: Stack, plan: PlanArrays) -> int:
-    """The model that minimises its cost and what is expected to remain after it.
-
-    NONE if a model answers too many open concepts for that to be worked out.
-    """
-    clauses = stack.clauses
-    tried = by_promise(stack, plan)
-    waiting, idle = np.empty(clauses.done.shape[1]), np.empty(len(plan.costs))
-    asked = np.empty(MOST_ASKED, np.int32)
-    best, least = NONE, np.inf
-    for model in open_models(stack, plan):
-        asks = concepts_at(stack, FIRST, model, plan.answered_by, asked)
-        if asks < 0:
-            return NONE
-        total = plan.costs[model]
-        for outcome in range(1 << asks):
-            chance = suppose(stack, outcome, asks, asked, plan.chances)
-            if chance > 0:
-                total += chance * value(stack, tried, plan, waiting, idle)
-        for k in range(asks):
-            stack.known[asked[k]] = UNASKED
-        if total < least:
-            best, least = model, total
-    return best
+@kernel
+def by_rollout(some: Int32s, parts: Anys, clauses: Clauses, plan: PlanArrays) -> None:
+    """Choose again for those of some parts that can be followed to the end."""
+    for i in some:
+        part = parts[i]
+        if 1 < part.count <= MOST_CLAUSES:
+            stack = compact(part.begin, part.count, clauses, len(plan.answered_by))
+            part.choice = better(stack, part.choice, plan)
