@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import caddis
+from caddis.spark.places import Objects, is_uri
 from tests.sealed.homes import EVENTS as HOMES
 from tests.sealed.homes import homes, sealed_wheres
 from tests.spark.program import coastal, events_of, numbers_of, rows, session_of
@@ -59,7 +60,27 @@ def answers(spark: SparkSession, index_dir: str | None) -> dict[str, Any]:
         "learnt": sorted(one["model"] for one in json.loads(statistics.read_text())["readings"]),
         "columns": found.columns,
         **sealed(spark, index_dir),
+        "followed": None if index_dir is None else followed(events, index_dir),
     }
+
+
+def followed(events: DataFrame, index_dir: str) -> list[list[Any]]:
+    """The matches of a stream with a store that lives in the same place."""
+    spark, folder = events.sparkSession, Path(tempfile.mkdtemp())
+    place = Objects(index_dir).named("store") if is_uri(index_dir) else f"{index_dir}/store"
+    store = caddis.SubscriptionStore.create(place, events, models=[coastal, moody])
+    store.upsert(WHERES)
+    events.write.parquet(str(folder / "events"))
+    stream = spark.readStream.schema(events.schema).parquet(str(folder / "events"))
+    query = (
+        caddis.match(stream, store, [coastal, moody])
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start(str(folder / "matches"))
+    )
+    query.awaitTermination()
+    return rows(spark.read.parquet(str(folder / "matches")))
 
 
 def sealed(spark: SparkSession, index_dir: str | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from caddis.spark.places import Objects
 from tests.spark.program import (
     Answers,
     background,
@@ -22,6 +23,7 @@ from tests.spark.program import (
     run_program,
     wait_until,
 )
+from tests.spark.s3 import CREDENTIALS, everything_in, new_bucket, running_s3
 
 SPARK_CLASS = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
 
@@ -64,6 +66,7 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         "HOME": str(home),
         "TMPDIR": str(home),
         "UNSEEN": str(cluster.unseen),
+        **CREDENTIALS,
         "PYTHONPATH": os.pathsep.join([str(blinkers), environment()["PYTHONPATH"]]),
     }
     here = ["--host", "127.0.0.1", "--webui-port", "0"]
@@ -91,5 +94,25 @@ def test_a_cluster_that_shares_nothing_answers_and_reports_the_same(
     answers_apart: Answers, standalone: Cluster
 ):
     address, unseen = standalone.address, str(standalone.unseen)
-    assert run_module("tests.spark.apart", "--master", address, TMPDIR=unseen) == answers_apart
+    found = run_module("tests.spark.apart", "--master", address, TMPDIR=unseen)
+    assert found == {**answers_apart, "followed": None}
     assert not list(standalone.unseen.glob("caddis-*")), "its process left folders behind"
+
+
+def test_a_cluster_answers_the_same_with_an_object_store(
+    answers_apart: Answers,
+    standalone: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    arguments = "tests.spark.apart", "--master", standalone.address
+    with running_s3() as server:
+        bucket = new_bucket(server, "caddis")
+        assert run_module(*arguments, bucket, CADDIS_INDEX_CACHE=str(tmp_path)) == answers_apart
+        assert list(Objects(bucket).names("store/versions")) == ["00000001.json", "00000002.json"]
+        left = [name for name in everything_in(bucket) if name.split("/")[1].startswith("caddis-")]
+        assert left == [], "its process left archives behind"
+    cached = list((standalone.work.parent / "home").glob("caddis-index-*"))
+    assert len(cached) == 1, "executors of one machine share what they download"

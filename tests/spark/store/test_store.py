@@ -82,7 +82,7 @@ def compiled_pairs(wheres: Wheres) -> Pairs:
 
 
 def segments(store: SubscriptionStore) -> int:
-    return len(store._folder.current().segments)
+    return len(store._versions.current().segments)
 
 
 def most_segments(subscriptions: int) -> float:

@@ -137,11 +137,11 @@ Master = Annotated[
     option("URL", "Where Spark runs: local[*], local[4], spark://host:7077.", panel="Spark"),
 ]
 IndexDir = Annotated[
-    Path | None,
+    str | None,
     option(
         "FOLDER",
         "Where to keep the compiled subscriptions while the command runs: a folder that all "
-        "machines can read and write. \\[default: temporary; clusters need none]",
+        "machines can read and write, or a URI. \\[default: temporary; clusters need none]",
         panel="Spark",
     ),
 ]

@@ -12,8 +12,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from caddis.spark.base.failures import SPARK_ERRORS, spark_failures
 from caddis.spark.base.folders import (
+    KEPT_VERSIONS,
+    TEXTS,
+    Overtaken,
     Version,
     VersionFolder,
+    Versions,
     append_lines,
     lines_of,
     new_folder,

@@ -21,11 +21,12 @@ import atexit
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -33,6 +34,8 @@ from caddis.arrays import Int32s
 from caddis.errors import IndexFolderError
 from caddis.files import locked, replace_file
 
+TEXTS = "subscriptions.arrow"
+"""The ids and WHERE texts of a segment, which only those who change a store need."""
 KEPT_VERSIONS = 32
 """A batch job reads the version that it was planned with, until this many newer ones exist."""
 
@@ -46,11 +49,118 @@ class Version:
     removed: dict[str, Int32s]
 
 
+class Overtaken(Exception):
+    """Somebody else has published a version since the one that a change began with."""
+
+
+class Versions(Protocol):
+    """A place that versions live in."""
+
+    @property
+    def address(self) -> str:
+        """The path or URI by which workers find it."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a store."""
+
+    @property
+    def current_name(self) -> str:
+        """The name of the current version."""
+
+    @property
+    def followed_name(self) -> str:
+        """The name of the version that a worker which follows the place should use."""
+
+    def current(self) -> Version:
+        """The current version."""
+
+    def version(self, name: str) -> Version:
+        """A version by its name."""
+
+    def read(self, name: str) -> bytes:
+        """A small file of the store; raises OSError if there is none."""
+
+    def found(self, files: Mapping[str, bytes]) -> None:
+        """Begin a store with these small files and no segments."""
+
+    def replace(self, base: Version, files: Mapping[str, bytes]) -> None:
+        """Replace some of the small files; raises Overtaken."""
+
+    def publish(
+        self, segments: tuple[str, ...], removed: dict[str, Int32s], base: Version
+    ) -> Version:
+        """Publish a version that was made from `base`; raises Overtaken."""
+
+    def add_segment(self, write: Callable[[Path], None]) -> str:
+        """Add what `write` writes into a new folder as a segment; returns its name."""
+
+    def discard(self, segment: str) -> None:
+        """Delete a segment that was added and will not be published."""
+
+    def segment(self, name: str) -> Path:
+        """The folder of a segment's matcher, on this machine."""
+
+    def texts(self, name: str) -> Path:
+        """The file of a segment's ids and WHERE texts, on this machine."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Let this process change the store."""
+
+
 class VersionFolder:
     """Reads and publishes versions; knows nothing of what a segment holds."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    def __repr__(self) -> str:
+        return str(self.root)
+
+    @property
+    def address(self) -> str:
+        """The path by which workers find it."""
+        return str(self.root)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a store."""
+        return (self.root / "CURRENT").exists()
+
+    @property
+    def followed_name(self) -> str:
+        """The name of the current version: looking costs nothing."""
+        return self.current_name
+
+    def read(self, name: str) -> bytes:
+        """A small file of the store."""
+        return (self.root / name).read_bytes()
+
+    def found(self, files: Mapping[str, bytes]) -> None:
+        """Begin a store with these small files and no segments."""
+        (self.root / "segments").mkdir(parents=True)
+        for name, content in files.items():
+            (self.root / name).write_bytes(content)
+        self.publish((), {})
+
+    def replace(self, base: Version, files: Mapping[str, bytes]) -> None:  # noqa: ARG002
+        """Replace some of the small files."""
+        for name, content in files.items():
+            replace_file(self.root / name, content)
+
+    def add_segment(self, write: Callable[[Path], None]) -> str:
+        """Let `write` write a new segment; returns its name."""
+        name = self.new_segment()
+        write(self.segment(name))
+        return name
+
+    def discard(self, segment: str) -> None:
+        """Delete a segment that will not be published."""
+        shutil.rmtree(self.segment(segment))
+
+    def texts(self, name: str) -> Path:
+        """The file of a segment's ids and WHERE texts."""
+        return self.segment(name) / TEXTS
 
     @property
     def current_name(self) -> str:
@@ -85,8 +195,13 @@ class VersionFolder:
         except (ValueError, KeyError, TypeError) as problem:
             raise IndexFolderError(f"{self.root}: version {name} is damaged: {problem}") from None
 
-    def publish(self, segments: tuple[str, ...], removed: dict[str, Int32s]) -> Version:
-        """Write a new version and point to it."""
+    def publish(
+        self,
+        segments: tuple[str, ...],
+        removed: dict[str, Int32s],
+        base: Version | None = None,  # noqa: ARG002
+    ) -> Version:
+        """Write a new version and point to it; nobody is overtaken under the lock of `writing`."""
         version = Version(f"{self._last_number('versions') + 1:08}", segments, removed)
         draft = self.root / "versions" / "draft"
         shutil.rmtree(draft, ignore_errors=True)

@@ -80,12 +80,13 @@ def match(
     statistics: a file that records what models have cost and answered; it is read if it exists,
         and kept up to date. Workers that share a folder with the driver must see it, too.
     index_dir: where the compiled subscriptions of a table and the models are kept while this
-        process lives: a folder that the driver and all workers see. By default that is a temporary
-        folder if Spark's master is local; on a cluster, and through Spark Connect, Spark brings
-        them to its executors as artifacts of the session. A store has its own place.
+        process lives: a folder that the driver and all workers see, or a URI such as
+        s3://bucket/caddis. By default that is a temporary folder if Spark's master is local; on a
+        cluster, and through Spark Connect, Spark brings them to its executors as artifacts of the
+        session. A store has its own place.
     grouped: give one row for each event that matches, with the ids of its subscriptions in an
         array, rather than one row for each match; quicker where events match many.
-    report: filled with what the models did, once a job has run. Where Spark brought the models, it
+    report: filled with what the models did, once a job has run. Where workers share no folder, it
         knows of the first job on a batch only, and of all micro-batches of a stream.
     """
     plan = planned(
@@ -159,7 +160,7 @@ def planned(
     columns = [name for name in store.schema.names if name in known & set(events.columns)]
     version = None if follow else reader.version
     which = "each new version" if version is None else f"version {version}"
-    logger.info("matching with %s of %s", which, store.path)
+    logger.info("matching with %s of %r", which, store)
     names = tuple(dict.fromkeys([event_key, *columns]))
     address = store_address(place, store)
     operator = MatchOperator(address, event_key, names, version, opening, grouped)
@@ -236,8 +237,7 @@ def _store_of(
     if isinstance(subscriptions, SubscriptionStore):
         if subscriptions.sealed:
             raise SubscriptionTableError(
-                f"the subscriptions of {subscriptions.path} are sealed; match them with "
-                "match_sealed"
+                f"the subscriptions of {subscriptions!r} are sealed; match them with match_sealed"
             )
         _check_fits(subscriptions, events)
         catalogue.check(subscriptions.schema)

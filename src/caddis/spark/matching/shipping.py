@@ -16,7 +16,7 @@ from caddis.models import Model, Reading
 from caddis.spark.base import outlives_us
 from caddis.spark.matching.model_folder import ModelFolder, learn_from
 from caddis.spark.matching.reporting import ROWS, ObservedReports, ReportFolder, Reports
-from caddis.spark.places import Place, SharedFolder, place_for
+from caddis.spark.places import ObjectPlace, Place, SharedFolder, is_uri, place_for
 from caddis.spark.store import SubscriptionStore, SubscriptionTable
 
 Subscriptions: TypeAlias = SubscriptionTable | SubscriptionStore
@@ -42,13 +42,15 @@ def place_of(
     """Where workers find what a match compiles: with its store, or in a place of its own."""
     keep = outlives_us(events)
     if isinstance(subscriptions, SubscriptionStore):
+        if is_uri(subscriptions.address):
+            return ObjectPlace(subscriptions.address, keep)
         return SharedFolder(subscriptions.path / "matches", keep)
     return place_for(events.sparkSession, index_dir, keep=keep)
 
 
 def store_address(place: Place, store: SubscriptionStore) -> str:
-    """The address under which workers find a store."""
-    return place.hand_over(store.path)
+    """The address under which workers find a store: its own if it is at a URI."""
+    return store.address if is_uri(store.address) else place.hand_over(store.path)
 
 
 def ship_models(

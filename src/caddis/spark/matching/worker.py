@@ -12,7 +12,6 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
@@ -20,7 +19,7 @@ import pyarrow.compute as pc
 
 from caddis.errors import EventError
 from caddis.spark.matching.grouping import Found, groups, pairs
-from caddis.spark.places import local_folder
+from caddis.spark.places import is_gone, resident
 from caddis.spark.store import StoreReader
 
 logger = logging.getLogger(__name__)
@@ -130,9 +129,9 @@ _stores: Recent[str, StoreReader] = Recent(KEPT_STORES)
 
 def store_reader(address: str) -> StoreReader:
     """This process's reader of a store; readers of stores that were deleted are dropped."""
-    _stores.drop(lambda known: not Path(known).exists())
-    path = local_folder(address)
-    return _stores.get(str(path), lambda: StoreReader(path))
+    _stores.drop(is_gone)
+    here = resident(address)
+    return _stores.get(here, lambda: StoreReader(here))
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ def _read(publishers: Publishers | None) -> Directory | None:
 def _sealed_store(store: SubscriptionStore) -> SubscriptionStore:
     if not store.sealed:
         raise SubscriptionTableError(
-            f"the subscriptions of {store.path} are not sealed; sealed ones need a store that was "
+            f"the subscriptions of {store!r} are not sealed; sealed ones need a store that was "
             "created with sealed=True"
         )
     return store

@@ -12,6 +12,7 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,7 +32,8 @@ from caddis.language import Concept, Vocabulary, is_text
 from caddis.matching import LinkMatcher, Matcher, OnInvalid, in_step
 from caddis.models import Model
 from caddis.ordering import Demand
-from caddis.spark.base import Version, VersionFolder
+from caddis.spark.base import Version
+from caddis.spark.places import versions_at
 
 if TYPE_CHECKING:
     from caddis.sealed.keys import Directory
@@ -145,32 +147,33 @@ def load_segment(folder: Path) -> LinkMatcher:
 class StoreReader:
     """Matches batches against a version of a store; keeps its segments loaded."""
 
-    def __init__(self, path: Path) -> None:
-        self._folder = VersionFolder(path)
+    def __init__(self, address: str | PathLike[str]) -> None:
+        self._versions = versions_at(address)
         self._version: Version | None = None
         self._segments: dict[str, LinkMatcher] = {}
 
     def use(self, version_name: str | None) -> None:
         """Switch to a version, or to the current one; segments that it shares stay loaded."""
-        name = version_name or self._folder.current_name
+        name = version_name or self._versions.followed_name
         if self._version is not None and self._version.name == name:
             return
         try:
-            self._load(self._folder.version(name))
+            self._load(self._versions.version(name))
         except IndexFolderError:
             # The current version may have been replaced and deleted since its name was read.
-            if version_name or self._folder.current_name == name:
+            current = self._versions.current_name
+            if version_name or current == name:
                 raise
-            self.use(None)
+            self.use(current)
 
     def _load(self, version: Version) -> None:
         loaded = {name: self._segments[name] for name in version.segments if name in self._segments}
         for name in version.segments:
             if name not in loaded:
-                loaded[name] = load_segment(self._folder.segment(name))
+                loaded[name] = load_segment(self._versions.segment(name))
         self._segments = {name: loaded[name] for name in version.segments}
         self._version = version
-        logger.info("%s: version %s loaded", self._folder.root, version.name)
+        logger.info("%r: version %s loaded", self._versions, version.name)
 
     @property
     def parts(self) -> list[tuple[LinkMatcher, Bools | None]]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
 from caddis.errors import IndexFolderError
 from caddis.language import Vocabulary
-from caddis.spark.base import replace_json
+from caddis.spark.base import Versions
 
 FORMAT = 1
 SETTINGS = "store.json"
@@ -35,24 +34,25 @@ class Settings:
     sealed: bool
 
     @classmethod
-    def read(cls, root: Path) -> Settings:
+    def read(cls, versions: Versions) -> Settings:
         """The settings of an existing store; raises IndexFolderError if there is none."""
         try:
-            plain = json.loads((root / SETTINGS).read_text())
+            plain = json.loads(versions.read(SETTINGS))
             version = plain["format"]
             if version != FORMAT:
                 raise IndexFolderError(
-                    f"{root} has format {version}, this version reads {FORMAT}: create it again"
+                    f"{versions!r} has format {version}, this version reads {FORMAT}: create it "
+                    "again"
                 )
             vocabulary = Vocabulary.of(map(tuple, plain.get("concepts", ())))
             return cls(str(plain["timezone"]), vocabulary, bool(plain.get("sealed", False)))
         except OSError:
-            raise _no_store(root) from None
+            raise _no_store(versions) from None
         except (ValueError, KeyError, TypeError) as problem:
-            raise _damaged(root, problem) from None
+            raise _damaged(versions, problem) from None
 
-    def write(self, root: Path) -> None:
-        """Replace the settings that are there."""
+    def content(self) -> bytes:
+        """What `read` reads."""
         settings = {
             "format": FORMAT,
             "timezone": self.timezone,
@@ -60,27 +60,28 @@ class Settings:
         }
         if self.sealed:
             settings["sealed"] = True
-        replace_json(root / SETTINGS, settings)
+        return json.dumps(settings).encode()
 
 
-def read_schema(root: Path) -> pa.Schema:
+def read_schema(versions: Versions) -> pa.Schema:
     """The schema of a store's events; raises IndexFolderError if it is missing or damaged."""
     try:
-        return pa.ipc.read_schema(pa.py_buffer((root / SCHEMA).read_bytes()))
+        return pa.ipc.read_schema(pa.py_buffer(versions.read(SCHEMA)))
     except OSError:
-        raise _no_store(root) from None
+        raise _no_store(versions) from None
     except pa.ArrowException as problem:
-        raise _damaged(root, problem) from None
+        raise _damaged(versions, problem) from None
 
 
-def write_schema(root: Path, schema: pa.Schema) -> None:
-    """Write the schema of a new store's events."""
-    (root / SCHEMA).write_bytes(schema.serialize().to_pybytes())
+def schema_content(schema: pa.Schema) -> bytes:
+    """What `read_schema` reads."""
+    content: bytes = schema.serialize().to_pybytes()
+    return content
 
 
-def _no_store(root: Path) -> IndexFolderError:
-    return IndexFolderError(f"{root} is not a subscription store")
+def _no_store(versions: Versions) -> IndexFolderError:
+    return IndexFolderError(f"{versions!r} is not a subscription store")
 
 
-def _damaged(root: Path, problem: Exception) -> IndexFolderError:
-    return IndexFolderError(f"the store {root} is damaged: {problem!r}")
+def _damaged(versions: Versions, problem: Exception) -> IndexFolderError:
+    return IndexFolderError(f"the store {versions!r} is damaged: {problem!r}")

@@ -9,10 +9,10 @@ only marked dead in its old segment.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,12 +26,15 @@ from caddis.language import Concept, Vocabulary
 from caddis.matching import LinkMatcher, OnInvalid
 from caddis.models import Catalogue, Model
 from caddis.spark.base import (
+    TEXTS,
+    Overtaken,
     Version,
-    VersionFolder,
+    Versions,
     arrow_schema,
     session_timezone,
     type_in_words,
 )
+from caddis.spark.places import is_uri, local_path, versions_at
 from caddis.spark.store.segments import (
     PlainSegments,
     SealedSegments,
@@ -40,17 +43,17 @@ from caddis.spark.store.segments import (
     check_without_models,
     invalid_table,
 )
-from caddis.spark.store.settings import Settings, read_schema, write_schema
+from caddis.spark.store.settings import SCHEMA, SETTINGS, Settings, read_schema, schema_content
 
 if TYPE_CHECKING:
     from caddis.sealed.keys import Directory
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 SubscriptionTable: TypeAlias = DataFrame | pa.Table
 """A table with `subscription_id` and `where`."""
 
-TEXTS = "subscriptions.arrow"
 UNWRITTEN = "unwritten"
 """A placeholder for the name of a segment that is not written yet."""
 MERGE_RATIO = 4
@@ -58,7 +61,7 @@ MERGE_RATIO = 4
 
 
 class SubscriptionStore:
-    """A versioned folder of subscriptions, which a running match follows.
+    """Versions of subscriptions in a folder or at a URI, which a running match follows.
 
     >>> import tempfile
     >>> schema = pa.schema([("city", pa.string())])
@@ -69,11 +72,10 @@ class SubscriptionStore:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self.path = Path(path).absolute()
-        self._folder = VersionFolder(self.path)
-        settings = Settings.read(self.path)
+        self._versions = versions_at(path)
+        settings = Settings.read(self._versions)
         self.timezone, self.sealed = settings.timezone, settings.sealed
-        self.schema = read_schema(self.path)
+        self.schema = read_schema(self._versions)
 
     @classmethod
     def create(
@@ -87,6 +89,7 @@ class SubscriptionStore:
     ) -> SubscriptionStore:
         """Create an empty store for events like these; an existing store is not overwritten.
 
+        path: a folder, or a URI such as s3://bucket/subscriptions.
         events: the events' columns: a DataFrame, batch or streaming, or an Arrow schema.
         timezone: the one in which dates and times without a time zone are read; for a DataFrame,
             that of its session is used instead.
@@ -94,9 +97,9 @@ class SubscriptionStore:
         sealed: whether subscriptions and events are sealed; sealed events all have the same
             columns, which need not be given.
         """
-        root = Path(path).absolute()
-        if (root / "CURRENT").exists():
-            raise IndexFolderError(f"{root} is a subscription store already; open it instead")
+        versions = versions_at(path)
+        if versions.exists:
+            raise IndexFolderError(f"{versions!r} is a subscription store already; open it instead")
         if sealed:
             check_without_models(models)
         if isinstance(events, DataFrame):
@@ -104,11 +107,9 @@ class SubscriptionStore:
         schema = SealedSegments().schema if sealed else _schema_of(events, timezone)
         catalogue = Catalogue(models)
         catalogue.check(schema)
-        (root / "segments").mkdir(parents=True)
-        write_schema(root, schema)
-        Settings(timezone, catalogue.vocabulary_for(schema), sealed).write(root)
-        VersionFolder(root).publish((), {})
-        return cls(root)
+        settings = Settings(timezone, catalogue.vocabulary_for(schema), sealed)
+        versions.found({SETTINGS: settings.content(), SCHEMA: schema_content(schema)})
+        return cls(versions.address)
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> SubscriptionStore:
@@ -116,14 +117,26 @@ class SubscriptionStore:
         return cls(path)
 
     @property
+    def address(self) -> str:
+        """The path or URI by which workers find the store."""
+        return self._versions.address
+
+    @property
+    def path(self) -> Path:
+        """The store's folder; a store at a URI has none."""
+        if is_uri(self.address):
+            raise IndexFolderError(f"the store {self._versions!r} is not in a folder")
+        return Path(self.address)
+
+    @property
     def version(self) -> str:
         """The name of the current version."""
-        return self._folder.current_name
+        return self._versions.current_name
 
     @property
     def vocabulary(self) -> Vocabulary:
         """The concepts that subscriptions may call now; other processes may have allowed more."""
-        return Settings.read(self.path).vocabulary
+        return Settings.read(self._versions).vocabulary
 
     def allow(self, models: Sequence[Model]) -> None:
         """Let subscriptions also call the concepts of these models."""
@@ -131,20 +144,25 @@ class SubscriptionStore:
             check_without_models(models)
         catalogue = Catalogue(models)
         catalogue.check(self.schema)
-        with self._folder.writing():
+
+        def allow() -> None:
+            version = self._versions.current()
             pairs = [*self.vocabulary.pairs, *catalogue.vocabulary_for(self.schema).pairs]
-            Settings(self.timezone, Vocabulary.of(pairs), self.sealed).write(self.path)
+            settings = Settings(self.timezone, Vocabulary.of(pairs), self.sealed)
+            self._versions.replace(version, {SETTINGS: settings.content()})
+
+        self._change(allow)
 
     def __repr__(self) -> str:
-        return f"SubscriptionStore({str(self.path)!r})"
+        return f"SubscriptionStore({repr(self._versions)!r})"
 
     def __len__(self) -> int:
-        version, texts = self._folder.current(), _Texts(self._folder)
+        version, texts = self._versions.current(), _Texts(self._versions)
         return sum(_live_size(version, segment, texts) for segment in version.segments)
 
     def subscriptions(self) -> pa.Table:
         """All current subscriptions, with their WHERE texts."""
-        version, texts = self._folder.current(), _Texts(self._folder)
+        version, texts = self._versions.current(), _Texts(self._versions)
         types = {"subscription_id": self.id_type, "where": self._segments.where_type}
         empty = pa.schema(types.items()).empty_table()
         live = (self._live(version, segment, texts) for segment in version.segments)
@@ -175,11 +193,13 @@ class SubscriptionStore:
         table = subscription_table(subscriptions)
         segments = self._segments if publishers is None else SealedSegments(publishers)
         matcher = segments.compile(table, sample, on_invalid)
-        ids, texts = matcher.subscription_ids, _Texts(self._folder)
+        ids, texts = matcher.subscription_ids, _Texts(self._versions)
         bad = _places(ids, [error.subscription_id for error in matcher.invalid])
-        texts[UNWRITTEN] = pa.table({"subscription_id": ids, "where": segments.wheres(table)})
-        with self._folder.writing():
-            version = self._folder.current()
+        unwritten = pa.table({"subscription_id": ids, "where": segments.wheres(table)})
+
+        def add() -> None:
+            texts[UNWRITTEN] = unwritten
+            version = self._versions.current()
             if version.segments and (kept := _id_type(texts[version.segments[0]])) != ids.type:
                 raise SubscriptionTableError(
                     f"the store's subscription_ids are {kept}, these are {ids.type}"
@@ -188,9 +208,12 @@ class SubscriptionStore:
             removed = _without(version, good, texts)
             if len(bad):
                 removed[UNWRITTEN] = bad
-            self._publish(Version("", (*version.segments, UNWRITTEN), removed), texts, matcher)
+            draft = Version(version.name, (*version.segments, UNWRITTEN), removed)
+            self._publish(draft, texts, matcher)
+
+        self._change(add)
         if len(bad):
-            logger.warning("%s: %d invalid subscriptions skipped", self.path, len(bad))
+            logger.warning("%r: %d invalid subscriptions skipped", self._versions, len(bad))
         return invalid_table(matcher.invalid, ids.type)
 
     def remove(self, subscription_ids: Iterable[object] | SubscriptionTable) -> int:
@@ -198,19 +221,22 @@ class SubscriptionStore:
 
         subscription_ids: the ids, or a table that has them in its column `subscription_id`.
         """
-        texts = _Texts(self._folder)
-        with self._folder.writing():
-            version = self._folder.current()
+        texts = _Texts(self._versions)
+
+        def take_out() -> int:
+            version = self._versions.current()
             ids = _in_type(_ids_of(subscription_ids), self.id_type)
             removed = _without(version, ids, texts)
             gone = sum(map(len, removed.values())) - sum(map(len, version.removed.values()))
             if gone:
-                self._publish(Version("", version.segments, removed), texts)
-        return gone
+                self._publish(Version(version.name, version.segments, removed), texts)
+            return gone
+
+        return self._change(take_out)
 
     def reader(self, version: str | None = None) -> StoreReader:
         """Load a version, or the current one, each of its segments once."""
-        reader = StoreReader(self.path)
+        reader = StoreReader(self.address)
         reader.use(version)
         return reader
 
@@ -223,9 +249,10 @@ class SubscriptionStore:
 
         Merging invalidates nothing: sealed subscriptions whose sizes differ are not merged.
 
+        draft: the new version, under the name of the one that it was made from.
         new: the matcher of the unwritten segment, if the draft has one.
         """
-        segments, removed = draft.segments, dict(draft.removed)
+        segments, removed, name = draft.segments, dict(draft.removed), None
         for start in range(self._first_to_merge(draft, texts), len(segments) - 1):
             table = pa.concat_tables([self._live(draft, one, texts) for one in segments[start:]])
             merged = self._segments.compile(table, None, "skip")
@@ -240,8 +267,22 @@ class SubscriptionStore:
             if UNWRITTEN in removed:
                 removed[name] = removed.pop(UNWRITTEN)
         kept = {segment: links for segment, links in removed.items() if segment in segments}
-        version = self._folder.publish(segments, kept)
-        logger.info("%s: version %s published", self.path, version.name)
+        try:
+            version = self._versions.publish(segments, kept, draft)
+        except Overtaken:
+            if name is not None:
+                self._versions.discard(name)
+            raise
+        logger.info("%r: version %s published", self._versions, version.name)
+
+    def _change(self, change: Callable[[], T]) -> T:
+        """Make a change, again and again until nobody else has published in between."""
+        while True:
+            with self._versions.writing():
+                try:
+                    return change()
+                except Overtaken:
+                    logger.info("%r: another writer was first; starting over", self._versions)
 
     def _first_to_merge(self, draft: Version, texts: _Texts) -> int:
         """The first of the last segments that are small compared with those after them."""
@@ -259,15 +300,15 @@ class SubscriptionStore:
         return PlainSegments(self.schema, self.timezone, self.vocabulary)
 
     def _write(self, matcher: LinkMatcher, table: pa.Table) -> str:
-        name = self._folder.new_segment()
-        folder = self._folder.segment(name)
-        matcher.save(folder)
-        with (
-            pa.OSFile(str(folder / TEXTS), "wb") as sink,
-            pa.ipc.new_file(sink, table.schema) as out,
-        ):
-            out.write_table(table)
-        return name
+        def write(folder: Path) -> None:
+            matcher.save(folder)
+            with (
+                pa.OSFile(str(folder / TEXTS), "wb") as sink,
+                pa.ipc.new_file(sink, table.schema) as out,
+            ):
+                out.write_table(table)
+
+        return self._versions.add_segment(write)
 
     def _live(self, version: Version, segment: str, texts: _Texts) -> pa.Table:
         table = texts[segment]
@@ -279,19 +320,19 @@ class SubscriptionStore:
     @property
     def id_type(self) -> pa.DataType:
         """The type of the subscriptions' ids: that of the first that were added."""
-        version, texts = self._folder.current(), _Texts(self._folder)
+        version, texts = self._versions.current(), _Texts(self._versions)
         return _id_type(texts[version.segments[0]]) if version.segments else pa.string()
 
 
 class _Texts(dict[str, pa.Table]):
     """The ids and WHERE texts of segments, each opened when it is first asked for."""
 
-    def __init__(self, folder: VersionFolder) -> None:
+    def __init__(self, versions: Versions) -> None:
         super().__init__()
-        self._folder = folder
+        self._versions = versions
 
     def __missing__(self, segment: str) -> pa.Table:
-        with pa.memory_map(str(self._folder.segment(segment) / TEXTS)) as source:
+        with pa.memory_map(str(self._versions.texts(segment))) as source:
             self[segment] = pa.ipc.open_file(source).read_all()
         return self[segment]
 
@@ -314,9 +355,11 @@ def subscription_table(subscriptions: SubscriptionTable) -> pa.Table:
     return subscriptions.select("subscription_id", "where").toArrow()
 
 
-def open_store(path: Path) -> SubscriptionStore | None:
-    """Open the store in a folder; None if the folder is not a store."""
-    return SubscriptionStore.open(path) if is_store(path) else None
+def open_store(path: str | PathLike[str]) -> SubscriptionStore | None:
+    """Open the store in a folder or at a URI; None if a folder is not a store."""
+    if is_uri(str(path)) or is_store(local_path(path)):
+        return SubscriptionStore.open(path)
+    return None
 
 
 def _schema_of(events: pa.Schema | DataFrame | None, timezone: str) -> pa.Schema:
