@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
@@ -63,6 +64,7 @@ def caddis(spark: SparkSession) -> Callable[..., Result]:
 def market(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     pq.write_table(OFFERS, "offers.parquet")
+    feather.write_feather(OFFERS, "offers.arrow")
     rows = [json.dumps(row) for row in OFFERS.to_pylist()]
     (tmp_path / "offers.jsonl").write_text("\n".join(rows))
     (tmp_path / "offers.csv").write_text(
@@ -84,11 +86,12 @@ def found(folder: str, format_: str = "parquet") -> set[tuple[int, str]]:
     return {(int(row["event_id"]), row["subscription_id"]) for row in rows}
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "csv"])
 def test_every_format_gives_the_same_matches(caddis, market, suffix):
-    result = caddis(*arguments(events=f"offers.{suffix}", out=f"out.{suffix}"))
+    out = suffix if suffix != "arrow" else "parquet"
+    result = caddis(*arguments(events=f"offers.{suffix}", out=f"out.{out}"))
     assert result.exit_code == 0, result.output
-    assert found(f"out.{suffix}", {"jsonl": "json"}.get(suffix, suffix)) == MATCHES
+    assert found(f"out.{out}", {"jsonl": "json"}.get(out, out)) == MATCHES
     assert re.search(r"events +3\b.*\nmatches +3 +1 file of \w+ in out", result.stdout)
 
 
@@ -123,7 +126,7 @@ def test_what_is_replaced_is_replaced_as_a_whole(caddis, market):
         ("e.jsonl", '{"event_id": 1}\n{"event_id":', "e.jsonl, line 2 is not JSON"),
         ("e.csv", "event_id,city,price\n1,x,1\n2\n", "e.csv: a line cannot be read"),
         ("e.csv", "event_id,city,price,unread\n1,x,1,x\n2,x,1\n", "e.csv: a line cannot be read"),
-        ("e.parquet", "not Parquet at all", "e.parquet is not a Parquet file"),
+        ("e.parquet", "not Parquet at all", "e.parquet: cannot be read as Parquet"),
         ("e.csv", "key,city,price\n1,x,1\n", "no column 'event_id' for their key"),
         ("e.jsonl", "", "holds no events"),
         ("e.csv", "event_id,city\n1,x\n", "unknown column 'price'"),

@@ -104,7 +104,7 @@ def _cast(values: pa.ChunkedArray, type_: pa.DataType, timezone: str) -> pa.Chun
 
 
 @contextmanager
-def naming_bad_lines(path: Path, format_: FileFormat) -> Iterator[None]:
+def naming_bad_lines(path: Path, format_: str) -> Iterator[None]:
     """If reading the events fails because a line is not JSON, name the file and the line."""
     try:
         yield

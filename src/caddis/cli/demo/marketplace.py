@@ -146,13 +146,11 @@ def _compile(
     spark: SparkSession, offers: Path, subscriptions: pa.Table, job: Job
 ) -> tuple[DataFrame, float]:
     """The matches to be computed, and how many seconds compiling took."""
-    from caddis.spark import match
-    from caddis.spark.base import read_events
+    from caddis.spark import match_files
 
-    events = read_events(spark, offers, "parquet")
     with job.screen.step("Compiling the subscriptions into an index") as step:
         step.done = "Subscriptions compiled into an index"
-        return match(events, subscriptions), step.seconds
+        return match_files(spark, offers, subscriptions), step.seconds
 
 
 def _match_into(out: Path, doing: str, matches: DataFrame, job: Job) -> float:

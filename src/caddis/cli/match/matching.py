@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from caddis.files import (
 logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
+    from caddis.cli.match.preparing import MatchCall
     from caddis.spark import Report
     from caddis.spark.base import StreamingQuery
 
@@ -52,6 +54,7 @@ def _match_into(
     """Write matches into the staging folder, together with lists of what went wrong."""
     kernels = needed_kernels(models=bool(inputs.models), policy=inputs.policy)
     spark = start_spark(options.master, options.timezone, job, kernels)
+    from caddis.spark import match, match_files
     from caddis.spark.base import (
         RowCount,
         read_events,
@@ -60,17 +63,29 @@ def _match_into(
         write_matches,
     )
 
+    matching: MatchCall
     events_seen, matches_seen = RowCount(), RowCount()
     with naming_bad_lines(options.events, inputs.format), spark_failures():
-        events = look_at_events(options, inputs, spark, read_events, job)
-        compiled = compile_match(options, inputs, events_seen.of(events), job)
+        if inputs.columnar:
+            matching = partial(
+                match_files,
+                spark,
+                options.events,
+                format=inputs.columnar,
+                schema=inputs.schema,
+            )
+        else:
+            events = look_at_events(options, inputs, spark, read_events, job)
+            matching = partial(match, events_seen.of(events))
+        compiled = compile_match(options, inputs, matching, job)
         with job.screen.step("Matching") as step, watching_tasks(spark, step.show_tasks):
             write_matches(matches_seen.of(compiled.matches), staging, options.matches_format)
-            step.done = f"{events_seen.rows:,} events matched"
+            summary.events = compiled.report.events if inputs.columnar else events_seen.rows
+            step.done = f"{summary.events:,} events matched"
             summary.matching_seconds = step.seconds
     if compiled.invalid:
         write_invalid(staging, compiled.invalid)
-    summary.events, summary.matches = events_seen.rows, matches_seen.rows
+    summary.matches = matches_seen.rows
     summary.invalid = len(compiled.invalid)
     summary.models = ProblemList(staging).update(compiled.report)
 
@@ -100,11 +115,12 @@ def _run_stream(
 ) -> None:
     kernels = needed_kernels(models=bool(inputs.models), policy=inputs.policy)
     spark = start_spark(options.master, options.timezone, job, kernels)
+    from caddis.spark import match
     from caddis.spark.base import counted, read_event_stream, spark_failures, stream_matches
 
     with naming_bad_lines(options.events, inputs.format), spark_failures():
         events = look_at_events(options, inputs, spark, read_event_stream, job)
-        compiled = compile_match(options, inputs, counted(events, "events"), job)
+        compiled = compile_match(options, inputs, partial(match, counted(events, "events")), job)
         summary.invalid = len(compiled.invalid)
         if compiled.invalid:
             write_invalid(options.out, compiled.invalid)

@@ -22,24 +22,34 @@ from caddis.cli.shell import (
 from caddis.errors import EventError, ModelError, SubscriptionTableError
 from caddis.files import FileFormat, data_files, existing, format_of
 
+ARROW = {".arrow", ".feather", ".ipc"}
+
 if TYPE_CHECKING:
+    from caddis.files.columnar import ColumnarFormat
     from caddis.models import Model
     from caddis.spark import Report, SubscriptionStore
     from caddis.spark.base import DataFrame, SparkSession
 
     EventReader = Callable[[SparkSession, Path, FileFormat, pa.Schema | None], DataFrame]
+    MatchCall = Callable[..., DataFrame]
+    """`match` or `match_files` with its events, to be called with all else."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchInputs:
     """What the options name: the subscriptions and models, loaded, and the events' format."""
 
-    format: FileFormat
+    format: FileFormat | ColumnarFormat
     schema: pa.Schema | None
-    """The events' columns; None lets Spark infer them."""
+    """The events' columns; None to infer them from the files."""
     subscriptions: pa.Table | SubscriptionStore
     models: list[Model]
     policy: str
+
+    @property
+    def columnar(self) -> ColumnarFormat | None:
+        """The format of files that workers can read themselves; None for others."""
+        return self.format if self.format in ("parquet", "arrow") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +73,7 @@ def read_inputs(options: MatchOptions, job: Job) -> MatchInputs:
     existing(options.subscriptions, SubscriptionTableError)
     timezone = checked_timezone(options.timezone)
     schema = None if options.schema is None else parse_schema(options.schema, timezone)
-    format_ = options.format or format_of(options.events, EventError)
+    format_ = options.format or _arrow(options) or format_of(options.events, EventError)
     require_java()
     with job.screen.step("Reading the subscriptions") as step:
         path = options.subscriptions
@@ -84,6 +94,7 @@ def look_at_events(
 
     read: `read_events` for a batch, `read_event_stream` for a stream.
     """
+    assert inputs.format != "arrow"
     with job.screen.step("Looking at the events") as step:
         events = read(spark, options.events, inputs.format, inputs.schema)
         if not events.columns:
@@ -93,15 +104,14 @@ def look_at_events(
 
 
 def compile_match(
-    options: MatchOptions, inputs: MatchInputs, events: DataFrame, job: Job
+    options: MatchOptions, inputs: MatchInputs, match: MatchCall, job: Job
 ) -> CompiledMatch:
-    """Compile the subscriptions for these events."""
-    from caddis.spark import Report, match
+    """Compile the subscriptions for the events that `match` has been given."""
+    from caddis.spark import Report
 
     report = Report()
     with job.screen.step("Compiling the subscriptions") as step, hinting_at_models():
         matches = match(
-            events,
             inputs.subscriptions,
             models=inputs.models,
             event_key=options.event_key,
@@ -117,6 +127,12 @@ def compile_match(
         step.done = f"Subscriptions compiled{skipped}"
     invalid = [(row["subscription_id"], with_models_hint(row["error"])) for row in rows]
     return CompiledMatch(matches, invalid, report)
+
+
+def _arrow(options: MatchOptions) -> ColumnarFormat | None:
+    """The format of a batch of Arrow files; None for other files."""
+    suffixes = {file.suffix.lower() for file in data_files(options.events)}
+    return "arrow" if suffixes and suffixes <= ARROW and not options.stream else None
 
 
 def _check_models(models: list[Model], subscriptions: pa.Table | SubscriptionStore) -> None:

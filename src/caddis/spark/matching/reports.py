@@ -94,7 +94,9 @@ class Report:
 
     @property
     def events(self) -> int:
-        """Sealed events that arrived; `open_events` counts those of its stream."""
+        """Events that arrived, if they were sealed or in files; `open_events` counts those of its
+        stream.
+        """
         return self._counts.get(EVENTS, 0)
 
     @property
