@@ -6,6 +6,7 @@ import pytest
 
 from caddis.errors import EventError
 from caddis.files.columnar import list_files
+from caddis.files.columnar.listing import _place
 
 
 def touch(path: Path, content: str = "x") -> Path:
@@ -84,3 +85,15 @@ def test_files_of_two_formats_are_refused_unless_the_format_is_given(tmp_path: P
     with pytest.raises(EventError, match="files of several formats: arrow, parquet"):
         list_files(tmp_path)
     assert list_files(tmp_path, "arrow")[0] == "arrow"
+
+
+@pytest.mark.parametrize(
+    ("uri", "root", "path"),
+    [
+        ("s3://b/a?region=eu-west-1", "s3://b/a?region=eu-west-1", "b/a"),
+        ("s3://b/a/?/*.pq?region=eu-west-1", "s3://b/a?region=eu-west-1", "b/a/?/*.pq"),
+        ("mock:/e/{a,b}", "mock:/e", "e/{a,b}"),
+    ],
+)
+def test_a_uri_may_have_a_pattern_and_options(uri: str, root: str, path: str):
+    assert _place(uri) == (root, path)

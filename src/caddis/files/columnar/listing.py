@@ -30,6 +30,8 @@ _FORMATS: dict[str, ColumnarFormat] = {
     ".ipc": "arrow",
 }
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_OPTIONS = re.compile(r"(.*?)(\?[\w-]+=.*)?")
+"""A URI, and what it says of its file system, as in `s3://offers/2026?region=eu-west-1`."""
 _WILD = re.compile(r"[*?\[{]")
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -98,13 +100,14 @@ def _place(given: AnyPath) -> tuple[str | None, str]:
         return None, str(Path(given).absolute())
     if text.startswith("file:"):
         return None, unquote(re.sub(r"^file:(//[^/]*(?=/))?", "", text))
+    body, query = _OPTIONS.fullmatch(text).groups("")  # type: ignore[union-attr]
+    # A pattern is no valid URI: only what stands before it leads to the file system.
+    plain = _WILD.split(body, maxsplit=1)[0].rpartition("/")[0] if _WILD.search(body) else body
     try:
-        # A pattern is no valid URI: only what stands before it leads to the file system.
-        plain = _WILD.split(text, maxsplit=1)[0].rpartition("/")[0] if _WILD.search(text) else text
-        _, path = fs.FileSystem.from_uri(plain)
+        _, path = fs.FileSystem.from_uri(plain + query)
     except (OSError, ArrowException) as error:
         raise EventError(f"{text}: cannot be read: {_line(error)}") from error
-    return plain, path + text[len(plain) :]
+    return plain + query, path + body[len(plain) :]
 
 
 def _of(root: str | None, found: Iterable[fs.FileInfo]) -> list[DataFile]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from caddis.files.columnar.listing import DataFile
 
-LEAST_BYTES, MOST_BYTES = 1 << 21, 64 << 20
+LEAST_BYTES, MOST_BYTES = 4 << 20, 64 << 20
 """A task takes some tens of milliseconds by itself, and one of 64 MiB takes seconds."""
 TASKS = 32
 """Into so many tasks small inputs are cut, if each of them has LEAST_BYTES."""
@@ -39,16 +40,14 @@ def split(files: Sequence[DataFile]) -> list[tuple[Piece, ...]]:
     total = sum(file.size + OPENING_BYTES for file in files)
     size = min(max(total // TASKS, LEAST_BYTES), MOST_BYTES)
     pieces = [piece for file in files for piece in _pieces(file, size)]
-    tasks: list[tuple[int, tuple[Piece, ...]]] = []
-    waiting: list[Piece] = []
-    for piece in pieces:
-        if waiting and _cost(waiting) + _cost([piece]) > size:
-            tasks.append((_cost(waiting), tuple(waiting)))
-            waiting = []
-        waiting.append(piece)
-    if waiting:
-        tasks.append((_cost(waiting), tuple(waiting)))
-    return [task for _, task in sorted(tasks, key=lambda task: -task[0])]
+    tasks: list[list[Piece]] = [[] for _ in range(min(len(pieces), -(-total // size)))]
+    # Each piece, the largest first, goes to the task that has least to do as yet.
+    least = [(0, at) for at in range(len(tasks))]
+    for piece in sorted(pieces, key=_cost, reverse=True):
+        cost, at = heappop(least)
+        tasks[at].append(piece)
+        heappush(least, (cost + _cost(piece), at))
+    return [tuple(tasks[at]) for cost, at in sorted(least, reverse=True)]
 
 
 def _pieces(file: DataFile, size: int) -> list[Piece]:
@@ -57,5 +56,5 @@ def _pieces(file: DataFile, size: int) -> list[Piece]:
     return [Piece(file, edges[at], edges[at + 1]) for at in range(count)]
 
 
-def _cost(pieces: Sequence[Piece]) -> int:
-    return sum(piece.end - piece.begin + OPENING_BYTES for piece in pieces)
+def _cost(piece: Piece) -> int:
+    return piece.end - piece.begin + OPENING_BYTES
