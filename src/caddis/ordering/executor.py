@@ -41,7 +41,14 @@ from caddis.models import (
 from caddis.ordering.deciding import BatchRun, EventProblem, Watch
 from caddis.ordering.demand import GONE, Demand
 from caddis.ordering.graph import Graphs, Plan
-from caddis.ordering.policies import POLICIES, Policy, compile_choosers, concepts_of, decide
+from caddis.ordering.policies import (
+    POLICIES,
+    RUN_EVERYTHING,
+    Policy,
+    compile_choosers,
+    concepts_of,
+    decide,
+)
 
 FIRST_SLICE, LARGEST_SLICE = 32, 256
 """How many events are decided together at first, and at most; each slice is twice the one before.
@@ -281,6 +288,7 @@ def warm_up(policy: str | None = None) -> None:
 
     chosen, graphs = POLICIES.named(policy), Graphs(demand, plan, events, clauses, 1)
     compile_choosers(chosen, graphs, plan)
+    RUN_EVERYTHING.next_models(graphs, plan)  # says how many models are needed, whoever chooses
     decide(graphs, plan, chosen, answer)
 
 
