@@ -8,6 +8,7 @@ and in the next. A single row always has room: it finds no entry of the index tw
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
@@ -64,12 +65,11 @@ class IndexSearch:
         count, entries = encoded.batch.num_rows, len(self._index.arrays.entries)
         texts = BatchTexts(encoded.batch)
         arrays = self._with_patterns(encoded.arrays, texts)
-        # Memory that is not written to takes no room, so the whole buffer is asked for at once.
-        out = np.empty((min(count * entries, max(most_pairs, entries)), 3), np.int32)
+        size = min(count * entries, max(most_pairs, entries))
         work = workspace(count, len(arrays.elements), self._index.most_codes)
         begin, step, searched = 0, self._fitting(count, most_pairs), 0
         while True:
-            piece = _rows_of(arrays, begin, begin + step)
+            piece, out = _rows_of(arrays, begin, begin + step), _BUFFER.of(size)
             used, tried = self._fill(piece, work, out[:most_pairs] if step > 1 else out)
             if used is None:
                 step //= 2
@@ -135,6 +135,25 @@ class IndexSearch:
         rows = [texts.all_rows(self._texts[number]) for number in numbers]
         starts = offsets_of([len(found) for found in rows])
         return arrays._replace(pattern_start=starts, pattern_rows=np.concatenate(rows))
+
+
+class _Buffer(threading.local):
+    """Room for pairs, kept by each thread: the system takes its time to clear fresh memory.
+
+    Nothing in it is needed once a slice is handed over, so all matchers share it.
+    """
+
+    def __init__(self) -> None:
+        self._pairs: Int32s = np.empty((0, 3), np.int32)
+
+    def of(self, size: int) -> Int32s:
+        """A buffer of this many rows; memory that is not written to takes no room."""
+        if len(self._pairs) < size:
+            self._pairs = np.empty((size, 3), np.int32)
+        return self._pairs[:size]
+
+
+_BUFFER = _Buffer()
 
 
 def _rows_of(arrays: BatchArrays, begin: int, end: int) -> BatchArrays:
