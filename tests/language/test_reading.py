@@ -332,6 +332,12 @@ def test_a_clause_that_is_nested_too_deeply_is_refused(deep):
     assert error_of(deep).problem == "the clause is nested too deeply"
 
 
+def test_parentheses_nest_32_levels_deep():
+    column = ("(" * 32 + "sold" + ")" * 32, "(" * 33 + "sold" + ")" * 33)
+    assert parse(column[0], SCHEMA)
+    assert error_of(column[1]).problem == "the clause is nested too deeply"
+
+
 # -- the caret, wherever the place is
 
 

@@ -26,6 +26,7 @@ from caddis.language.columns import (
 )
 from caddis.language.refusals import (
     PREAMBLE,
+    TOO_DEEP,
     ShapeProblem,
     refuse_by_sight,
     syntax_problem,
@@ -76,7 +77,7 @@ def read(shape: Shape, columns: Columns, concepts: Vocabulary | None = None) -> 
     try:
         return _Reader(shape, columns, concepts).whole(_parsed(template))
     except RecursionError:
-        raise ShapeProblem("the clause is nested too deeply") from None
+        raise ShapeProblem(TOO_DEEP) from None
 
 
 def _parsed(template: str) -> exp.Expr:

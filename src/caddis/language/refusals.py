@@ -7,6 +7,7 @@ them here. Its own complaints are put into words for the person who wrote the cl
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 
 from sqlglot.errors import ParseError
 
@@ -25,6 +26,11 @@ class ShapeProblem(ValueError):
 PREAMBLE = "SELECT 1 WHERE "
 """What stands before a condition to make it a query; places count from behind it."""
 SEALED = "sealed:"
+TOO_DEEP = "the clause is nested too deeply"
+MOST_LEVELS = 32
+"""A clause with more parentheses around a part of it is refused: how far sqlglot would get depends
+on how it was built, and on the stack that is left."""
+_LEVEL = {"(": 1, ")": -1}
 _STRAY = re.compile(r",\s*(?=[,)]|$)|(?<=\()\s*,|;")
 _QUOTED_NAME = re.compile(r"`[^`]*`")
 _PREFIXED = re.compile(r"(?<!\w)[xXbBnN](?='s')")
@@ -47,6 +53,8 @@ def refuse_by_sight(shape: Shape, template: str) -> None:
             (0, len(SEALED)),
         )
     plain = _QUOTED_NAME.sub(lambda name: "`" * len(name[0]), template)
+    if max(accumulate((_LEVEL.get(char, 0) for char in plain), initial=0)) > MOST_LEVELS:
+        raise ShapeProblem(TOO_DEEP)
     stray = _STRAY.search(plain)
     if stray:
         what = "a semicolon" if stray[0] == ";" else "a comma with nothing beside it"

@@ -187,5 +187,17 @@ def test_nearly_all_plain_texts_are_read_by_condition():
     assert share_read([one for one in right if "/*" not in one and "`" not in one]) > 0.9
 
 
+def test_doubled_quotes_are_read_by_condition():
+    texts = [
+        "city = 'it''s'",
+        "city = ''''",
+        "city IN ('a''b', 'c', '')",
+        "city LIKE 'it''s%' AND city = 'a'''",
+        "country = '''a' AND city = ''",
+    ]
+    assert_same(texts)
+    assert share_read(texts) == 1.0
+
+
 def test_what_is_wrong_is_left_alone():
     assert share_read(["price = 'x'", "pricee = 5", "price = 5 AND", "price = 5e", ""]) == 0.0

@@ -151,7 +151,7 @@ def _plain_slot(term: Term) -> Slot | None:
 def _equal_range(column: Column, slot: Slot, codes: Int32s, literals: Literals) -> Intervals | None:
     """The cuts around the keys that equal each literal, as `comparisons.equal_range` gives them."""
     if is_text(column.type) and slot.kind in TEXT_KINDS:
-        return _around(literals.ranks[codes], np.ones(len(codes), bool))
+        return _around(literals.ranks[codes], literals.is_verbatim[codes])
     if slot.kind not in (INTEGER, DECIMAL):
         return None
     if is_floating(column.type):

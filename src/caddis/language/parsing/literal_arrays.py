@@ -41,6 +41,13 @@ class Literals:
         return order
 
     @cached_property
+    def is_verbatim(self) -> Bools:
+        """Whether each stands for itself: no quote in it is doubled."""
+        texts = self.bodies.cast(pa.large_string())
+        found: Bools = pc.invert(pc.match_substring(texts, "'")).to_numpy(zero_copy_only=False)
+        return found
+
+    @cached_property
     def is_number(self) -> Bools:
         """Whether each is a number of at most MOST_DIGITS characters."""
         texts = self.bodies.cast(pa.large_string())

@@ -7,9 +7,9 @@
     frame       @&!(@|@)                                     how AND, OR and NOT join them
 
 Only plain texts are scanned: words, numbers, comparison signs, and strings in single quotes without
-escapes. Whatever has comments, quoted names, double quotes or backslashes is left alone, and so is
-what does not look like conditions joined by AND, OR and NOT. To be found here means little: a text
-is only taken in this way if each of its templates turns out to be a condition of a known form.
+backslashes. Whatever has comments, quoted names, double quotes or backslashes is left alone, and so
+is what does not look like conditions joined by AND, OR and NOT. To be found here means little: a
+text is only taken in this way if each of its templates turns out to be a condition of a known form.
 """
 
 from __future__ import annotations
@@ -93,17 +93,25 @@ class _Scan(Junctions):
         counts = np.diff(np.searchsorted(quotes, self.starts))
         self.plain &= counts % 2 == 0
         quotes = quotes[self.left(quotes)]
-        spans = Spans(quotes[0::2], quotes[1::2] + 1)
+        spans = self.with_doubled(Spans(quotes[0::2], quotes[1::2] + 1))
         inside = covered(Spans(spans.starts + 1, spans.ends - 1), len(self.bytes))
         self.leave(np.flatnonzero(inside & (self.classes & ODD_IN_STRING > 0)))
         self.classes[inside] = 0
         self.leave(np.flatnonzero(self.classes & ODD))
-        # What is doubled quotes or strings side by side, and r'...', X'...'.
-        self.leave(spans.starts[1:][spans.starts[1:] == spans.ends[:-1]])
+        # What is r'...' or X'...'.
         before = np.maximum(spans.starts - 1, 0)
         same = self.row_of(before) == self.row_of(spans.starts)
         self.leave(spans.starts[same & (self.classes[before] & WORD > 0)])
         return spans
+
+    def with_doubled(self, spans: Spans) -> Spans:
+        """The same strings, where two that touch are one with a doubled quote in it."""
+        rows = self.row_of(spans.starts)
+        goes_on = (spans.starts[1:] == spans.ends[:-1]) & (rows[1:] == rows[:-1])
+        return Spans(
+            spans.starts[np.append(True, ~goes_on)[: len(rows)]],
+            spans.ends[np.append(~goes_on, True)[: len(rows)]],
+        )
 
     def words(self) -> Spans:
         """Runs of letters, digits and dots."""
@@ -127,8 +135,8 @@ class _Scan(Junctions):
 
     def literals(self, strings: Spans, numbers: Spans, decimal: Bools) -> tuple[Spans, Int64s]:
         """All literals of plain texts with their kinds."""
-        wild = np.flatnonzero((self.bytes == ord("%")) | (self.bytes == ord("_")))
-        wild = wild[self.classes[wild] == 0]
+        special = (self.bytes == ord("%")) | (self.bytes == ord("_")) | (self.bytes == ord("'"))
+        wild = np.flatnonzero(special & (self.classes == 0))
         first = np.searchsorted(wild, strings.starts)
         place = np.append(wild, -1)[first]
         has_wild = first < np.searchsorted(wild, strings.ends)
