@@ -100,6 +100,24 @@ def test_every_literal_against_every_column():
     )
 
 
+def test_many_numbers_at_the_limits_of_their_columns():
+    whole = [str(n) for n in (*range(120, 140), *(10**power for power in range(18)))]
+    parts = [f"{one}.{tail}" for one in whole for tail in ("", "5", "00", "005", "994")]
+    edges = ["99999999.99", "99999999.991", "99999999.98", "2147483647", "2147483647.5"]
+    numbers = [sign + one for sign in ("", "-") for one in (*whole, *parts, *edges)]
+    names = ("rooms", "price", "views", "rating", "share", "fee")
+    assert_same(
+        [f"{name} {sign} {one}" for name in names for sign in SIGNS[:8] for one in numbers]
+        + [f"{name} BETWEEN {one} AND 127" for name in names for one in whole]
+        + [
+            f"{name} {test} ({one}, 127, 5)"
+            for name in names
+            for one in whole
+            for test in ("IN", "NOT IN")
+        ]
+    )
+
+
 def test_conditions_on_one_column_are_joined():
     assert_same(
         [
