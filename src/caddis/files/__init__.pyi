@@ -38,6 +38,7 @@ from .tables import (
     write_parts,
     write_table,
 )
+from .uris import connect, without_secrets
 
 __all__ = [
     "CHECKPOINT",
@@ -47,6 +48,7 @@ __all__ = [
     "FileFormat",
     "check_free",
     "check_free_file",
+    "connect",
     "create_file",
     "data_files",
     "event_batches",
@@ -73,6 +75,7 @@ __all__ = [
     "staging_folder",
     "sync_folder",
     "text_of",
+    "without_secrets",
     "write_array",
     "write_ids",
     "write_invalid",

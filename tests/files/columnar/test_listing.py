@@ -37,7 +37,7 @@ def test_a_name_may_look_like_a_pattern(tmp_path: Path):
 
 def test_a_star_does_not_reach_into_folders(tmp_path: Path):
     touch(tmp_path / "a/b/x.parquet")
-    with pytest.raises(EventError, match="no file fits this pattern"):
+    with pytest.raises(EventError, match="no file matches this pattern"):
         listed(tmp_path / "*/x.parquet")
 
 
@@ -52,6 +52,17 @@ def test_a_uri_leads_to_the_file_system_that_arrow_has_for_it():
         listed("mock:/e")
     with pytest.raises(EventError, match=r"nothing://host/x\*: cannot be read: "):
         listed("nothing://host/x*")
+
+
+def test_an_error_does_not_give_away_credentials():
+    with pytest.raises(EventError, match=r"nothing://host/\?/x\*: cannot be read: ") as caught:
+        listed("nothing://key:secret@host/?/x*?session_token=secret")
+    assert "secret" not in str(caught.value).partition(": cannot be read")[0]
+
+
+def test_no_paths_at_all_are_an_error():
+    with pytest.raises(EventError, match="the list of paths is empty"):
+        listed()
 
 
 def test_only_folders_below_the_one_that_is_given_give_columns(tmp_path: Path):

@@ -329,7 +329,7 @@ def test_an_empty_folder_needs_a_schema_and_a_format(spark: SparkSession, tmp_pa
     ("path", "problem"),
     [
         ("nowhere", "there is no such file or folder"),
-        ("*.nothing", "no file fits this pattern"),
+        ("*.nothing", "no file matches this pattern"),
         ("e", "the name does not show a format"),
         ("both", "files of several formats: arrow, parquet"),
     ],

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from pyarrow import ArrowException, fs
 
 from caddis.errors import EventError
+from caddis.files.uris import connect, split_options, without_secrets
 
 ColumnarFormat = Literal["parquet", "arrow"]
 AnyPath = str | PathLike[str]
@@ -30,8 +31,6 @@ _FORMATS: dict[str, ColumnarFormat] = {
     ".ipc": "arrow",
 }
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-_OPTIONS = re.compile(r"(.*?)(\?[\w-]+=.*)?")
-"""A URI, and what it says of its file system, as in `s3://offers/2026?region=eu-west-1`."""
 _WILD = re.compile(r"[*?\[{]")
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -65,6 +64,8 @@ def list_files(
     format_: their format; by default the one that their names show.
     """
     several = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    if not several:
+        raise EventError("there are no files to match: the list of paths is empty")
     files = {file.name: file for path in several for file in _below(path)}
     known = [files[name] for name in sorted(files)]
     return format_ or _format_of(known, several), known
@@ -73,24 +74,25 @@ def list_files(
 @lru_cache(maxsize=16)
 def file_system(root: str | None) -> fs.FileSystem:
     """The file system of a place."""
-    return fs.LocalFileSystem() if root is None else fs.FileSystem.from_uri(root)[0]
+    return fs.LocalFileSystem() if root is None else connect(root)[0]
 
 
 def _below(given: AnyPath) -> list[DataFile]:
     root, path = _place(given)
+    named = _named(given)
     try:
         system = file_system(root)
         info = system.get_file_info(path)
         if info.type != fs.FileType.NotFound:
             return _of(root, [info])
         if not _WILD.search(path):
-            raise EventError(f"{given}: there is no such file or folder")
+            raise EventError(f"{named}: there is no such file or folder")
         found = [one for text in _alternatives(path) for one in _matching(system, text)]
         if not found:
-            raise EventError(f"{given}: no file fits this pattern")
+            raise EventError(f"{named}: no file matches this pattern")
         return _of(root, found)
     except (OSError, ArrowException) as error:
-        raise EventError(f"{given}: cannot be read: {_line(error)}") from error
+        raise EventError(f"{named}: cannot be read: {_line(error)}") from error
 
 
 def _place(given: AnyPath) -> tuple[str | None, str]:
@@ -100,13 +102,13 @@ def _place(given: AnyPath) -> tuple[str | None, str]:
         return None, str(Path(given).absolute())
     if text.startswith("file:"):
         return None, unquote(re.sub(r"^file:(//[^/]*(?=/))?", "", text))
-    body, query = _OPTIONS.fullmatch(text).groups("")  # type: ignore[union-attr]
+    body, query = split_options(text)
     # A pattern is no valid URI: only what stands before it leads to the file system.
     plain = _WILD.split(body, maxsplit=1)[0].rpartition("/")[0] if _WILD.search(body) else body
     try:
-        _, path = fs.FileSystem.from_uri(plain + query)
+        _, path = connect(plain + query)
     except (OSError, ArrowException) as error:
-        raise EventError(f"{text}: cannot be read: {_line(error)}") from error
+        raise EventError(f"{_named(given)}: cannot be read: {_line(error)}") from error
     return plain + query, path + body[len(plain) :]
 
 
@@ -182,9 +184,9 @@ def _regex(part: str) -> str:
 
 
 def _format_of(files: list[DataFile], paths: Sequence[AnyPath]) -> ColumnarFormat:
-    names = ", ".join(map(str, paths))
+    names = ", ".join(map(_named, paths))
     if not files:
-        raise EventError(f"{names}: there are no files; name the events' columns and the format")
+        raise EventError(f"{names}: there are no files; give the events' schema and format")
     for file in files:
         if _suffix(file) not in _FORMATS:
             raise EventError(
@@ -196,6 +198,12 @@ def _format_of(files: list[DataFile], paths: Sequence[AnyPath]) -> ColumnarForma
             f"{names}: there are files of several formats: {', '.join(sorted(formats))}"
         )
     return formats.pop()
+
+
+def _named(given: AnyPath) -> str:
+    """What messages call a path, a pattern or a URI."""
+    text = str(given)
+    return without_secrets(text) if _URI.match(text) else text
 
 
 def _suffix(file: DataFile) -> str:

@@ -8,7 +8,7 @@ cache       what was downloaded, once a machine
 packing     a folder in one file, and back
 """
 
-from caddis.spark.places.objects import Objects, is_uri, without_query
+from caddis.spark.places.objects import Objects, is_uri
 from caddis.spark.places.place import (
     Artifacts,
     ObjectPlace,

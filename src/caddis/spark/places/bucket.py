@@ -28,9 +28,10 @@ import numpy as np
 
 from caddis.arrays import Int32s
 from caddis.errors import IndexFolderError
+from caddis.files import without_secrets
 from caddis.spark.base import KEPT_VERSIONS, TEXTS, Overtaken, Version
 from caddis.spark.places.cache import this_machines_cache
-from caddis.spark.places.objects import Objects, without_query
+from caddis.spark.places.objects import Objects
 from caddis.spark.places.packing import pack
 
 logger = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class VersionBucket:
         self._segments_of: dict[int, frozenset[str]] = {}
 
     def __repr__(self) -> str:
-        return without_query(self.address)
+        return without_secrets(self.address)
 
     @property
     def exists(self) -> bool:
@@ -212,7 +213,7 @@ class VersionBucket:
     def _fetched(self, digest: str, name: str) -> Path:
         return this_machines_cache().fetch(
             digest,
-            without_query(self._objects.named(name)),
+            without_secrets(self._objects.named(name)),
             lambda file: self._objects.download(name, file),
         )
 

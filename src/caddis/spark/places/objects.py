@@ -20,9 +20,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pyarrow as pa
-from pyarrow.fs import FileSelector, FileSystem, FileType
+from pyarrow.fs import FileSelector, FileType
 
 from caddis.errors import EnvironmentProblem, IndexFolderError
+from caddis.files import connect, without_secrets
 
 CHUNK = 8 << 20
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -43,13 +44,13 @@ class Objects:
     def __init__(self, uri: str) -> None:
         self.uri = uri
         try:
-            self._files, root = FileSystem.from_uri(uri)
+            self._files, root = connect(uri)
         except (pa.ArrowException, OSError) as problem:
-            raise IndexFolderError(f"{uri} cannot be used: {_first_line(problem)}") from None
+            raise IndexFolderError(f"{self!r} cannot be used: {_first_line(problem)}") from None
         self._root = root.rstrip("/")
 
     def __repr__(self) -> str:
-        return without_query(self.uri)
+        return without_secrets(self.uri)
 
     def named(self, name: str) -> str:
         """The URI of an object, or of all objects below a name."""
@@ -145,12 +146,6 @@ class Objects:
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
-
-
-def without_query(uri: str) -> str:
-    """A URI for messages: its query may name credentials."""
-    parts = urlsplit(uri)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
 
 
 def _s3_settings(query: str) -> dict[str, Any]:

@@ -20,11 +20,12 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+from caddis.files import without_secrets
 from caddis.spark.base import TEXTS, VersionFolder, Versions, is_remote, new_folder
 from caddis.spark.places.artifacts import ARTIFACT, add_artifact, artifact_folder
 from caddis.spark.places.bucket import VersionBucket
 from caddis.spark.places.cache import this_machines_cache
-from caddis.spark.places.objects import Objects, is_uri, without_query
+from caddis.spark.places.objects import Objects, is_uri
 from caddis.spark.places.packing import pack
 
 ARCHIVE = ".zip"
@@ -173,5 +174,5 @@ def _downloaded(uri: str) -> Path:
     folder, _, name = parts.path.rpartition("/")
     objects = Objects(parts._replace(path=folder).geturl())
     return this_machines_cache().fetch(
-        name.removesuffix(ARCHIVE), without_query(uri), lambda file: objects.download(name, file)
+        name.removesuffix(ARCHIVE), without_secrets(uri), lambda file: objects.download(name, file)
     )
