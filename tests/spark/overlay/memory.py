@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import Listener
 from pathlib import Path
 
@@ -74,7 +75,8 @@ class MemoryTransport:
     def _serve(self) -> None:
         """Answer one request after the other: how many batches there are, or some of them."""
         while True:
-            with self._listener.accept() as connection:
+            # A worker whose query is stopped may go away at any point of its request.
+            with suppress(EOFError, ConnectionError), self._listener.accept() as connection:
                 receiver, begin, end = connection.recv()
                 batches = [one for some in [*self._received[receiver].values()] for one in some]
                 connection.send(len(batches) if end is None else batches[begin:end])
