@@ -7,7 +7,7 @@ import sys
 
 from caddis.compiling.cache import chosen_folder
 from caddis.compiling.folders import PACKAGE
-from caddis.matching import warm_up
+from caddis.matching import NEEDED
 
 MATCH = """
 import logging, sys, tempfile
@@ -26,7 +26,7 @@ print(caddis.__file__, len(caddis.Matcher.compile(table, schema).match(events).r
 
 def test_caddis_matches_where_nothing_can_be_written(tmp_path):
     """The kernels come with the package, as they do in a wheel or in a container's image."""
-    warm_up()
+    NEEDED.compile()
     here = chosen_folder()
     assert here is not None
     copy = tmp_path / "caddis"

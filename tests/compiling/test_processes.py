@@ -38,6 +38,38 @@ for portable in (True, False):
     compilation.wait()
     print(compilation.compiled, compilation.failed, need.is_met(portable=portable))
 """
+SHARES = """
+import logging, os, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(levelname)s %(message).40s")
+os.sched_getaffinity = lambda _: {0}
+from caddis.compiling import Need, start_compiling
+need = Need("caddis.higher_kernels", shares=("first", "second", "third"))
+compilation = start_compiling(need)
+compilation.wait()
+print(compilation.compiled, [part.is_met() for part in need.parts], compilation.failed == (need,))
+"""
+SHARED = CALLER.replace(
+    "def warm_up():\n",
+    """
+import os
+
+def warm_up(share):
+    if share == "second":
+        raise ValueError
+    print(1, share, os.getpid())
+""",
+)
+STOP = """
+from caddis.compiling import Need, start_compiling
+need = Need("caddis.higher_kernels", shares=("first", "second"))
+compilation = start_compiling(need)
+compilation.stop()
+compilation.wait()
+print(compilation.needs, [part.is_met() for part in need.parts])
+again = start_compiling(need)
+again.wait()
+print(again.failed)
+"""
 MODELS = """
 import logging, time, sys
 import pyarrow as pa
@@ -99,6 +131,21 @@ def test_a_room_that_fails_is_left_to_those_who_call_its_kernels(package):
 
 def test_two_who_need_the_same_wait_for_one_process_that_tells_how_far_it_is(package):
     assert package.run(WATCH) == ["True", "(2, 2) ()"]
+
+
+def test_a_share_that_fails_does_not_keep_the_others_from_being_compiled(package):
+    package.write("higher_kernels", SHARED)
+    assert package.run(SHARES) == [
+        "INFO compiled the kernels of higher_kernels-f",
+        "WARNING the kernels of higher_kernels-second cou",
+        "INFO compiled the kernels of higher_kernels-t",
+        "4 [True, False, True] True",
+    ]
+
+
+def test_what_was_stopped_is_compiled_when_it_is_needed_again(package):
+    package.write("higher_kernels", SHARED.replace('"second"', "None"))
+    assert package.run(STOP) == ["() [False, False]", "()"]
 
 
 @pytest.mark.skipif(len(usable_targets()) == 1, reason="needs an x86-64 processor with AVX2")

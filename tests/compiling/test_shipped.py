@@ -27,12 +27,11 @@ logging.basicConfig(stream=sys.stdout, format="%(message)s")
 logging.getLogger("caddis.compiling").setLevel(logging.DEBUG)
 import caddis
 from caddis.compiling import prepare
-from caddis.matching import NEEDED, warm_up
+from caddis.matching import NEEDED
 from caddis.ordering import needed
-from caddis.ordering import warm_up as warm_up_models
 prepare(NEEDED, needed())
-warm_up()
-warm_up_models()
+NEEDED.compile()
+needed().compile()
 print(caddis.__file__)
 """
 

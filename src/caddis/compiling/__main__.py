@@ -1,9 +1,18 @@
+"""Compiles what the arguments name, or else whatever the lines of its input name.
+
+    python -m caddis.compiling [ROOM [WORD]...]
+
+To import a room takes a process as long as to compile a few kernels, so one goes on with the next
+line when it is done with the last.
+"""
+
 import sys
 
 from numba.core.event import Event, Listener, register
 
 from caddis.compiling.decorator import kernels
-from caddis.compiling.needs import Need
+from caddis.compiling.needs import Part
+from caddis.compiling.processes import DONE
 
 
 class Narrator(Listener):
@@ -18,6 +27,7 @@ class Narrator(Listener):
 
 
 if __name__ == "__main__":
-    room, *choice = sys.argv[1:]
     register("numba:compile", Narrator())
-    Need(room, *choice).compile()
+    for line in [sys.argv[1:]] if len(sys.argv) > 1 else map(str.split, sys.stdin):
+        Part(line[0], tuple(line[1:])).compile()
+        print(DONE, flush=True)  # noqa: T201

@@ -4,8 +4,8 @@
                                     ├──kernels──▶ (row, link)
     event batch ──index──▶ codes ───┘
 
-`Matcher` is the whole of it; `links` is what every matcher takes and gives, and `explain` says how
-a table of subscriptions is indexed.
+`Matcher` is the whole of it; `links` is what every matcher takes and gives, `explain` says how a
+table of subscriptions is indexed, and `warm_up` compiles the kernels ahead.
 """
 
 from caddis.matching.explaining import Explanation, explain
@@ -20,5 +20,6 @@ from caddis.matching.links import (
     named_errors,
     subscription_ids_of,
 )
-from caddis.matching.matcher import NEEDED, Matcher, warm_up
+from caddis.matching.matcher import Matcher
 from caddis.matching.slices import in_step
+from caddis.matching.warming import NEEDED, warm_up

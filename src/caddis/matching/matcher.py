@@ -9,7 +9,6 @@ A row satisfies a link if any clause of it holds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from os import PathLike
 from pathlib import Path
 
@@ -17,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Anys
-from caddis.compiling import Need
 from caddis.errors import InvalidSubscriptions, ModelError, SubscriptionError
 from caddis.language import ClauseTable, Column, Vocabulary, parse_all
 from caddis.matching.index import (
@@ -201,20 +199,3 @@ class Matcher:
     def load(cls, folder: str | PathLike[str]) -> Matcher:
         """Map a saved matcher into memory; processes that do so share one copy."""
         return cls(read_parts(Path(folder)))
-
-
-NEEDED = Need("caddis.matching")
-
-
-@cache
-def warm_up() -> None:
-    """Compile the kernels, if this machine has not yet, by matching one event."""
-    schema = pa.schema([("text", pa.string()), ("number", pa.int64()), ("real", pa.float64())])
-    wheres = [
-        "text = 'a' AND text LIKE '%a' AND number = 1 AND real < 0.5",
-        "text = 'b' OR real > 0",
-    ]
-    table = pa.table({"subscription_id": [0, 1], "where": wheres})
-    # A matcher's arrays are read-only whether it was compiled or mapped, so this also compiles what
-    # a loaded matcher runs: to numba, an array that may be written is of another type.
-    Matcher.compile(table, schema).match(pa.RecordBatch.from_pylist([{}], schema))

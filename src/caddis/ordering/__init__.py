@@ -7,12 +7,12 @@
 
 `Executor` matches batches with models; `POLICIES` are the ways in which it may order them;
 `explain_models` retells how events were decided, and `certificate` says what the least would have
-been. The loops of all this are in `kernels`.
+been. `warm_up` compiles the loops of all this ahead, which are in `kernels`.
 """
 
 from caddis.ordering.deciding import EventProblem
 from caddis.ordering.demand import Demand, unshared
-from caddis.ordering.executor import Executor, Outcome, needed, warm_up
+from caddis.ordering.executor import Executor, Outcome
 from caddis.ordering.explaining import (
     Answer,
     EventExplained,
@@ -23,3 +23,4 @@ from caddis.ordering.explaining import (
 )
 from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.policies import POLICIES, Policy, concepts_of, decide
+from caddis.ordering.warming import needed, warm_up

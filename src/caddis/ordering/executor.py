@@ -17,14 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Floats, Int32s, places_in_rows
-from caddis.compiling import Need
-from caddis.language import Column, Concept
+from caddis.language import Concept
 from caddis.matching import LinkMatcher
 from caddis.matching.kernels import in_row_order
 from caddis.models import (
@@ -43,9 +41,7 @@ from caddis.ordering.demand import GONE, Demand
 from caddis.ordering.graph import Graphs, Plan
 from caddis.ordering.policies import (
     POLICIES,
-    RUN_EVERYTHING,
     Policy,
-    compile_choosers,
     concepts_of,
     decide,
 )
@@ -257,39 +253,6 @@ class Executor:
 def _declared_cost(reading: Reading) -> float:
     """What a model costs as declared: who answers must not depend on what was measured."""
     return reading.model.cost
-
-
-def needed(policy: str | None = None) -> Need:
-    """What must be compiled for a policy."""
-    return Need("caddis.ordering", POLICIES.named(policy).name)
-
-
-@cache
-def warm_up(policy: str | None = None) -> None:
-    """Compile the kernels of a policy, if this machine has not yet, by deciding one event."""
-    column = Column(("event",), pa.binary())
-    concepts = tuple(Concept(name, column) for name in ("one", "two", "three"))
-    demand = Demand.from_edges(
-        concepts,
-        [(0, 3), (2, 4)],
-        np.array([0, 1, 1], np.int32),
-        np.arange(3),
-        np.array([0, 0, 1]),
-        [0, 3],
-        [0, 2],
-    )
-    answered_by = np.array([0, 0, 1], np.int32)
-    plan = Plan.of(demand, np.ones(2), np.full(3, 0.5), answered_by)
-    events, clauses = np.zeros(3, np.int32), np.arange(3, dtype=np.int32)
-    concepts_asked = concepts_of(plan)
-
-    def answer(model: int, asking: Int32s) -> Marks:
-        return np.full((len(asking), len(concepts_asked[model])), YES, np.uint8)
-
-    chosen, graphs = POLICIES.named(policy), Graphs(demand, plan, events, clauses, 1)
-    compile_choosers(chosen, graphs, plan)
-    RUN_EVERYTHING.next_models(graphs, plan)  # says how many models are needed, whoever chooses
-    decide(graphs, plan, chosen, answer)
 
 
 class Planner:

@@ -82,6 +82,9 @@ class CompiledPolicy(Policy, Protocol):
     def choosers(self) -> tuple[Chooser, ...]:
         """What it may come to choose by."""
 
+    def look(self, graphs: Graphs, plan: Plan) -> None:
+        """Call all the kernels that `next_models` calls besides those, and choose nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class AllAtOnce:
@@ -93,6 +96,9 @@ class AllAtOnce:
     @property
     def choosers(self) -> tuple[Chooser, ...]:
         return ()
+
+    def look(self, graphs: Graphs, plan: Plan) -> None:
+        self.next_models(graphs, plan)
 
     def next_models(self, graphs: Graphs, plan: Plan) -> Bools:
         wanted = np.zeros((len(graphs.known), plan.models), bool)
@@ -111,6 +117,9 @@ class Greedy:
     @property
     def choosers(self) -> tuple[Chooser, ...]:
         return (self.choose,)
+
+    def look(self, graphs: Graphs, plan: Plan) -> None:
+        split(graphs.open, graphs.arrays, plan.arrays)
 
     def next_models(self, graphs: Graphs, plan: Plan) -> Bools:
         parts = split(graphs.open, graphs.arrays, plan.arrays)
@@ -136,6 +145,12 @@ class Thoughtful:
     def choosers(self) -> tuple[Chooser, ...]:
         ahead = by_unit_price, by_lookahead, by_lookahead_either
         return (*ahead, *[by_solving] * self.solves, *[by_rollout] * self.follows)
+
+    def look(self, graphs: Graphs, plan: Plan) -> None:
+        parts, clauses = split(graphs.open, graphs.arrays, plan.arrays), graphs.arrays.clauses
+        none = np.empty(0, np.int32)
+        recall(none, parts, clauses, plan.arrays, plan.memo)
+        remember(none, parts, clauses, plan.arrays, plan.memo)
 
     def next_models(self, graphs: Graphs, plan: Plan) -> Bools:
         parts, clauses = split(graphs.open, graphs.arrays, plan.arrays), graphs.arrays.clauses
@@ -186,13 +201,6 @@ _POLICIES: list[CompiledPolicy] = [
 # The default is within 0.1% of the rollout on average, in a sixth to two thirds of its time.
 POLICIES = Registry("policy", _POLICIES, default="foresight", error=ModelError)
 RUN_EVERYTHING = POLICIES["run-all"]
-
-
-def compile_choosers(policy: CompiledPolicy, graphs: Graphs, plan: Plan) -> None:
-    """Have all kernels compiled that a policy may come to choose by, needed here or not."""
-    parts = split(graphs.open, graphs.arrays, plan.arrays)
-    for choose in policy.choosers:
-        choose(np.arange(len(parts), dtype=np.int32), parts, graphs.arrays.clauses, plan.arrays)
 
 
 Answering = Callable[[int, Int32s], Marks]

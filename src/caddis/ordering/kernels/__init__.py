@@ -22,6 +22,7 @@ from caddis.ordering.kernels.layout import (
     NEED,
     NONE,
     OPEN,
+    PART,
     SATISFIED,
     WAIT,
     Clauses,

@@ -144,7 +144,7 @@ def planned(
         raise ModelError(f"on_error is 'unknown' or 'raise', not {on_error!r}")
     catalogue, policy = Catalogue(models), POLICIES.named(policy).name
     if models:
-        start_compiling(needed(policy))
+        start_compiling(MATCHING, needed(policy))
     prepare(MATCHING)
     place = place_of(events, subscriptions, index_dir)
     store, invalid = _store_of(events, subscriptions, catalogue, on_invalid, place)
