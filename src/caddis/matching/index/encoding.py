@@ -119,7 +119,8 @@ class BatchEncoder:
 
     def encode(self, batch: pa.RecordBatch) -> BatchArrays:
         """The codes of a batch; a column that the batch lacks is null."""
-        codes = np.zeros((len(self.coders), batch.num_rows), np.int32)
+        # Kernels look at a column even where they test none, so there is always one.
+        codes = np.zeros((max(1, len(self.coders)), batch.num_rows), np.int32)
         base = np.full(len(self.coders), -1, np.int64)
         starts: list[Int64s] = []
         elements: list[Int32s] = []

@@ -278,7 +278,7 @@ def match_batch(
 
     Pattern node p has number `first_pattern` + p; the node `everything` holds what has no token.
     """
-    for column in range(batch.codes.shape[0]):
+    for column in range(index.node_base.shape[0]):
         if not visit_column(column, index, batch, work, out, tally):
             return False
     carried = work.carried
