@@ -28,11 +28,13 @@ def fits(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def plain_type(type_: pa.DataType) -> pa.DataType:
-    """The type without what fields of arrays and structs say beside their names and types."""
+    """The type without what fields of arrays, structs and maps say beside their names and types."""
     if pa.types.is_struct(type_):
         return pa.struct([(field.name, plain_type(field.type)) for field in type_])
     if pa.types.is_list(type_):
         return pa.list_(plain_type(type_.value_type))
+    if pa.types.is_map(type_):
+        return pa.map_(plain_type(type_.key_type), plain_type(type_.item_type))
     return type_
 
 
