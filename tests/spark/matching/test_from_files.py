@@ -68,6 +68,14 @@ def test_what_spark_wrote_is_matched_as_spark_reads_it(
     assert {name for _, name in pairs(matches)} == set(WHERES) - {"lou"}
 
 
+def test_maps_that_spark_wrote_are_read(spark: SparkSession, tmp_path: Path):
+    """Spark says of a map, and of what is in it, that there are no nulls."""
+    rows = "map('a', id) AS some, array(map('a', named_struct('x', id))) AS deep"
+    spark.sql(f"SELECT id AS event_id, {rows} FROM range(2)").write.parquet(str(tmp_path / "e"))
+    wheres = {"ann": "some IS NOT NULL", "bo": "deep IS NOT NULL"}
+    assert found(spark, tmp_path / "e", wheres) == set(product((0, 1), ("ann", "bo")))
+
+
 @pytest.mark.parametrize("seed", seeds(3, 40))
 def test_random_clauses_on_random_files(spark: SparkSession, tmp_path: Path, seed: int):
     random = Random(700 + seed)
@@ -285,6 +293,8 @@ def test_a_schema_says_what_folders_names_mean(spark: SparkSession, tmp_path: Pa
     write(tmp_path / "e/k=1.5/x.parquet", OFFERS)
     schema = pa.schema([("event_id", pa.int64()), ("k", pa.float64())])
     assert len(found(spark, tmp_path / "e", {"ann": "k = 1.5"}, schema=schema)) == 100
+    other_case = "event_id BIGINT, K DOUBLE"
+    assert len(found(spark, tmp_path / "e", {"ann": "K = 1.5"}, schema=other_case)) == 100
     with pytest.raises(
         EventError, match=r"the folder k=1\.5 does not fit the column's type, int32"
     ):

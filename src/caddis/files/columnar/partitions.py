@@ -39,9 +39,9 @@ def typed(name: str, text: str | None, type_: pa.DataType) -> pa.Scalar:
         return pa.scalar(None, type_)
     try:
         if pa.types.is_integer(type_):
-            return pa.scalar(int(text), type_)
+            return pa.scalar(int(_whole(_WHOLE, text)), type_)
         if pa.types.is_date32(type_):
-            return pa.scalar(date.fromisoformat(text), type_)
+            return pa.scalar(date.fromisoformat(_whole(_DATE, text)), type_)
         return pa.scalar(text).cast(type_)
     except (ValueError, pa.ArrowException):
         raise EventError(
@@ -66,6 +66,13 @@ def _field(name: str, column: Sequence[tuple[str, str | None]]) -> pa.Field:
         f"the type of the column {name!r} does not show in the names of folders such as "
         f"{name}={shown}; give the events' schema"
     )
+
+
+def _whole(form: re.Pattern[str], text: str) -> str:
+    """The text, if all of it is of a form: Python reads more than Spark does, such as 1_000."""
+    if not form.fullmatch(text):
+        raise ValueError(text)
+    return text
 
 
 def _is_date(text: str) -> bool:

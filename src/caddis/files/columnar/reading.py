@@ -88,10 +88,12 @@ class Reading:
 
         wanted: called with what is known of each group of rows; decides whether it is read.
         """
+        fields = {field.name.lower(): field for field in self.schema}
+        given = [(fields.get(name.lower()), text) for name, text in piece.file.partitions]
         constants = {
-            name: typed(name, text, self.schema.field(name).type)
-            for name, text in piece.file.partitions
-            if name in self.schema.names
+            field.name: typed(field.name, text, field.type)
+            for field, text in given
+            if field is not None
         }
         with _opened(piece.file, self.format, self.timezone) as groups:
             names = self._names_in(groups, piece.file, constants)
