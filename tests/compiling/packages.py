@@ -72,10 +72,45 @@ class Asked:
     folder: str | None
 
 
+class Nursery:
+    """Runs code in processes that have imported numba already; see `nursery`."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(Path(__file__).with_name("nursery.py"))],
+            env=without_settings(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, code: str, environment: dict[str, str], output: Path) -> int:
+        """Run it with its output in a file, and give its status."""
+        told, heard = self._process.stdin, self._process.stdout
+        assert told is not None
+        assert heard is not None
+        told.write(f"{json.dumps([code, environment, str(output)])}\n")
+        told.flush()
+        return int(heard.readline())
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def without_settings() -> dict[str, str]:
+    """This process's environment without what says how kernels are compiled and kept."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CADDIS_", "XDG_", "COV", "NUMBA_"))
+    }
+
+
 class SmallPackage:
     """The copy, with the environment of the processes that use it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, nursery: Nursery) -> None:
+        self.nursery = nursery
         self.package = folder / "caddis"
         self.package.mkdir()
         for name in ("__init__.py", "__init__.pyi"):
@@ -100,27 +135,30 @@ class SmallPackage:
         return sorted(self.package.parent.rglob("*.kernel"))
 
     def start(self, code: str = ASK, **environment: str) -> "subprocess.Popen[str]":
-        inherited = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("CADDIS_", "XDG_", "COV", "NUMBA_"))
-        }
-        inherited |= {"HOME": str(self.home), "PYTHONPATH": str(self.package.parent)}
-        inherited["PYTHONDONTWRITEBYTECODE"] = "1"
+        """A process of its own, for what has to run at the same time as others."""
         return subprocess.Popen(
-            [sys.executable, "-c", code.replace("TEMPORARY", repr(str(self.temporary)))],
-            env=inherited | environment,
+            [sys.executable, "-c", self._here(code)],
+            env=self._environment() | environment,
             stdout=subprocess.PIPE,
             text=True,
         )
 
     def run(self, code: str, **environment: str) -> list[str]:
         """The lines that a process prints."""
-        out, _ = self.start(code, **environment).communicate(timeout=120)
-        return out.splitlines()
+        output = self.package.parent / "output"
+        assert not any(name.startswith("NUMBA_") for name in environment), "numba has read those"
+        self.nursery.run(self._here(code), self._environment() | environment, output)
+        return output.read_text().splitlines()
 
     def ask(self, **environment: str) -> Asked:
-        return said(self.start(ASK, **environment))
+        return Asked(*json.loads("".join(self.run(ASK, **environment))))
+
+    def _here(self, code: str) -> str:
+        return code.replace("TEMPORARY", repr(str(self.temporary)))
+
+    def _environment(self) -> dict[str, str]:
+        ours = {"HOME": str(self.home), "PYTHONPATH": str(self.package.parent)}
+        return without_settings() | ours | {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def said(process: "subprocess.Popen[str]") -> Asked:

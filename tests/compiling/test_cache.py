@@ -114,7 +114,7 @@ def test_what_a_kernel_is_made_from_is_noticed_in_whatever_file_it_changes(packa
 
 def test_a_setting_of_numba_that_changes_the_code_is_noticed(package):
     package.ask()
-    assert package.ask(NUMBA_BOUNDSCHECK="1").compiled == BOTH
+    assert said(package.start(NUMBA_BOUNDSCHECK="1")).compiled == BOTH
 
 
 def test_a_kernel_that_refers_to_what_cannot_be_compared_is_compiled_each_time(package):
