@@ -55,7 +55,7 @@ def test_without_any_folder_kernels_are_compiled_with_one_warning(package):
     asked = package.ask(HOME="/dev/null")
     assert (asked.answer, asked.compiled, asked.folder) == (21, BOTH, None)
     assert len(asked.warnings) == 1
-    assert "set CADDIS_CACHE_DIR to a folder that can be written" in asked.warnings[0]
+    assert "set CADDIS_CACHE_DIR to a folder that can be written to" in asked.warnings[0]
 
 
 def test_a_temporary_folder_that_others_can_write_is_not_used(package):
@@ -95,7 +95,7 @@ def test_damaged_files_are_compiled_again(package):
     assert package.ask().compiled == []
 
 
-def test_what_a_kernel_is_made_from_is_noticed_in_whatever_file_it_changes(package):
+def test_a_change_in_any_file_that_a_kernel_depends_on_is_noticed(package):
     squared = CALLEE.replace("FACTOR * number", "FACTOR * number * number")
     swapped = squared.replace("first: int\n    second: int", "second: int\n    first: int")
     minus = CALLER.replace("+ row", "- row")

@@ -98,7 +98,7 @@ print(executor.match(pa.record_batch({"text": ["a"]}, schema)).links.tolist())
 """
 
 
-def test_what_is_missing_is_compiled_elsewhere_and_only_once(package):
+def test_missing_kernels_are_compiled_in_another_process_and_only_once(package):
     first, second = package.run(PREPARE), package.run(PREPARE)
     assert first == ["False False", *SAID, "True False"]
     assert second == ["True False", "True False"]
@@ -129,7 +129,7 @@ def test_a_room_that_fails_is_left_to_those_who_call_its_kernels(package):
     assert package.ask().answer == 21
 
 
-def test_two_who_need_the_same_wait_for_one_process_that_tells_how_far_it_is(package):
+def test_two_callers_with_the_same_need_share_a_process_and_see_its_progress(package):
     assert package.run(WATCH) == ["True", "(2, 2) ()"]
 
 
@@ -149,7 +149,7 @@ def test_what_was_stopped_is_compiled_when_it_is_needed_again(package):
 
 
 @pytest.mark.skipif(len(usable_targets()) == 1, reason="needs an x86-64 processor with AVX2")
-def test_what_was_compiled_to_be_carried_elsewhere_also_runs_here(package):
+def test_portable_kernels_also_run_here(package):
     assert package.run(CARRY) == ["2 () True", "0 () True"]
     assert package.ask().compiled == []
     assert {path.parent.name for path in package.kept()} == {portable_target()}

@@ -16,10 +16,10 @@ from caddis.compiling.processes import DONE
 
 
 class Narrator(Listener):
-    """Prints how many kernels there are, and each that was compiled."""
+    """Prints how many kernels there are, and the name of each when it is compiled."""
 
     def on_start(self, event: Event) -> None:
-        """Wait for the end."""
+        """Do nothing: only the end is of interest."""
 
     def on_end(self, event: Event) -> None:
         """Say which kernel was compiled."""

@@ -1,10 +1,10 @@
-"""A kernel's compiled forms on disk: a file for each signature, named after what it was made from.
+"""A kernel's compiled forms on disk: a file for each signature, named by what it was made from.
 
     <folder>/<target>/<kernel>-<signature>-<fingerprint>.kernel
 
-A file is written whole under another name and then renamed, and is the same whoever writes it, so
-processes that compile at the same time do no harm to each other. It begins with a digest of the
-rest: one that is cut short or changed is as good as none, and the kernel is compiled again.
+A file is written whole under another name and then renamed, and its content is the same whichever
+process writes it, so processes that compile at the same time do not disturb each other. It begins
+with a digest of the rest: if it was cut short or changed, the kernel is compiled again.
 
 Numba's own cache keeps an index beside the files, which two processes can both rewrite, and knows
 only whether the file of the function itself has changed.
@@ -45,13 +45,13 @@ HALF_WRITTEN = ".half-written-"
 A_DAY = 24 * 3600.0
 DIGEST_BYTES = hashlib.sha256().digest_size
 VERSIONS_KEPT = 4
-"""How many versions of a kernel are kept, so that one can go to and fro between two branches."""
+"""How many versions of a kernel are kept, so that switching between branches recompiles nothing."""
 TARGETS_KEPT = 8
-"""How many versions of Python and of packages, and kinds of processor, kernels are kept for."""
+"""How many targets kernels are kept for: versions of Python and packages, and processors."""
 
 
 class KernelCache(_Cache):
-    """What numba asks for compiled forms of one kernel, and gives those that it has compiled."""
+    """Where numba looks for the compiled forms of one kernel, and stores those that it compiles."""
 
     def __init__(self, kernel: Dispatcher) -> None:
         self._kernel = kernel
@@ -74,14 +74,14 @@ class KernelCache(_Cache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for a signature, if a folder can be written."""
+        """Store the compiled form for a signature, if a folder can be written to."""
         name = self._name(sig)
         if name is None or data.lifted or data.library.has_dynamic_globals:
             return
         folder = chosen_folder()
         if folder is None:
             tried = ", ".join(str(one.path) for one in candidates())
-            _warn_once(f"none of these folders can be written and trusted: {tried}")
+            _warn_once(f"none of these folders can be trusted and written to: {tried}")
             return
         path = folder.path / target() / name
         try:
@@ -96,10 +96,10 @@ class KernelCache(_Cache):
         """Do nothing: the cache is always there."""
 
     def flush(self) -> None:
-        """Do nothing: what is stale is not found."""
+        """Do nothing: a stale file is never found."""
 
     def _name(self, sig: Any) -> str | None:
-        """The name of the file for a signature; None if what the kernel is made from is unknown."""
+        """The name of the file for a signature; None if its fingerprint is unknown."""
         args, returned = normalize_signature(sig)
         if any(isinstance(one, Callable) for one in args):
             return None
@@ -114,7 +114,7 @@ class KernelCache(_Cache):
 
 @cache
 def chosen_folder() -> Folder | None:
-    """The folder that this process writes compiled kernels into; None if there is none."""
+    """The folder that this process writes compiled kernels to; None if there is none."""
     for folder in candidates():
         if folder.writable():
             _tidy(folder.path)
@@ -123,14 +123,14 @@ def chosen_folder() -> Folder | None:
 
 
 def mark(name: str) -> None:
-    """Note that something has been compiled in full, if compiled kernels can be kept."""
+    """Note that all kernels of a need are compiled, if compiled kernels can be kept."""
     folder = chosen_folder()
     if folder is not None:
         _write(folder.path / target() / name, b"")
 
 
 def marked(name: str, targets: Iterable[str]) -> bool:
-    """Whether that has been noted for one of some targets, in a folder that can be trusted."""
+    """Whether that was noted for one of these targets, in a folder that can be trusted."""
     for folder, path in _places(name, targets):
         with suppress(OSError):
             if folder.trusts(path.stat()):
@@ -139,7 +139,7 @@ def marked(name: str, targets: Iterable[str]) -> bool:
 
 
 def _places(name: str, targets: Iterable[str]) -> Iterator[tuple[Folder, Path]]:
-    """Where a file may lie."""
+    """Where a file may be, in the order to look."""
     for place in targets:
         for folder in (*candidates(), shipped()):
             if folder.readable():
@@ -158,7 +158,7 @@ def _read(folder: Folder, path: Path, target_context: CPUContext) -> CompileResu
     if digest != hashlib.sha256(body).digest():
         logger.info("%s is damaged or not to be trusted; compiling again", path)
         return None
-    with suppress(OSError):  # so that what is used is not tidied away
+    with suppress(OSError):  # so that kernels in use are not tidied away
         os.utime(path)
         os.utime(path.parent)
     try:
@@ -187,7 +187,7 @@ def _write(path: Path, body: bytes) -> None:
 
 
 def _tidy(folder: Path) -> None:
-    """Remove what was compiled for targets that are long gone, or left by a process that died."""
+    """Remove targets that are long out of use, and files that a dead process left behind."""
     for old in _newest_first(folder.iterdir())[TARGETS_KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
     for half in folder.glob(f"*/{HALF_WRITTEN}*"):
@@ -197,7 +197,7 @@ def _tidy(folder: Path) -> None:
 
 
 def _newest_first(paths: Iterable[Path]) -> list[Path]:
-    """Paths by when they were last used; those that another process has removed are left out."""
+    """Paths, the last used first, without those that another process has removed."""
     found = []
     for path in paths:
         with suppress(FileNotFoundError):
@@ -208,8 +208,8 @@ def _newest_first(paths: Iterable[Path]) -> list[Path]:
 @cache
 def _warn_once(problem: str) -> None:
     warnings.warn(
-        f"compiled kernels cannot be kept, and every process compiles its own ({problem}); "
-        f"set {VARIABLE} to a folder that can be written",
+        f"compiled kernels cannot be kept, so every process compiles its own ({problem}); "
+        f"set {VARIABLE} to a folder that can be written to",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -1,7 +1,7 @@
-"""The decorators of kernels, so that one place decides how they are compiled and kept.
+"""The decorators of kernels: the one place that decides how they are compiled and kept.
 
-Half of what numba does for a small function goes into the ways to call it: from Python, which
-unpacks every array of every argument, and from C. Nobody calls a kernel from C, and most kernels
+Half of what numba does for a small function goes into its entry points: for Python, which
+unpacks every array of every argument, and for C. Nobody calls a kernel from C, and most kernels
 are called by other kernels alone.
 """
 
@@ -55,7 +55,7 @@ def inner_kernel(**options: Any) -> Callable[[F], F]: ...
 def inner_kernel(
     function: F | None = None, /, *, borrows: bool = False, **options: Any
 ) -> F | Callable[[F], F]:
-    """Compile a function as a part of the kernels that call it, and keep it in theirs alone.
+    """Compile a function as a part of the kernels that call it, and nowhere else.
 
     borrows: whether it makes no arrays, gives none back, and calls no inner kernel that does. What
         it is given stays its caller's, so nothing has to count who refers to it, which saves much.
@@ -76,12 +76,12 @@ def inner_kernel(
 
 
 class InnerKernel(KernelDispatcher):
-    """A kernel without a way in from Python, which numba would let one call all the same."""
+    """A kernel without an entry point for Python, though numba would let Python call it."""
 
     options: Options
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call it from Python, as tests do: it is compiled once more, as a kernel of its own."""
+        """Call it from Python, as tests do: it is compiled again, as a kernel of its own."""
         return self._entry(*arguments)
 
     @cached_property

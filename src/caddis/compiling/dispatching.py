@@ -1,4 +1,4 @@
-"""How numba goes about compiling a kernel: the same as ever, without two things that slow it down.
+"""How numba compiles a kernel: as usual, but without two things that slow it down.
 
 Every operator of a kernel is looked up in dozens of dictionaries whose keys contain the flags that
 the kernel is compiled with. To numba the flags of any two functions have one hash, and to compare
@@ -23,7 +23,7 @@ from numba.core.types import Dispatcher as DispatcherType
 
 
 class QuickFlags(Flags):
-    """Flags that are compared by what was set, which takes no properties."""
+    """Flags that are compared by what was set, without going through properties."""
 
     __slots__ = ()
 
@@ -49,7 +49,7 @@ class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
 
 
 def arrays_given(compiled: CompileResult) -> Iterator[str]:
-    """What is wrong about a kernel that counts no references: arrays that change hands."""
+    """What is wrong with a kernel that borrows: arrays that it makes or returns."""
     if has_arrays(compiled.signature.return_type):  # type: ignore[attr-defined]
         yield "it gives back an array"
     found: Any = compiled.type_annotation  # type: ignore[attr-defined]
@@ -65,7 +65,7 @@ def has_arrays(one: Type) -> bool:
 
 
 class KernelDispatcher(CPUDispatcher):
-    """A kernel: it finds the compiled form for its arguments, or has it compiled."""
+    """A kernel, which finds or compiles the form for the types of its arguments."""
 
     def __init__(
         self,
@@ -80,14 +80,14 @@ class KernelDispatcher(CPUDispatcher):
         )
 
     def compile(self, sig: Any) -> Any:
-        """Give the compiled form for a signature."""
+        """The compiled form for a signature."""
         with nothing_collected():
             return super().compile(sig)
 
 
 @contextmanager
 def nothing_collected() -> Iterator[None]:
-    """Leave garbage for later, unless somebody has seen to that already."""
+    """Put off garbage collection, unless somebody has switched it off already."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

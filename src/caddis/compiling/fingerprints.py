@@ -1,4 +1,4 @@
-"""What a kernel is made from: its own code, and all that it refers to, wherever that stands.
+"""What a kernel is made from: its own code, and everything that it refers to, in whatever file.
 
 To numba, a global is a constant: the kernels that a kernel calls, numbers, named tuples. A
 fingerprint covers all of them by value, through every kernel that is called in turn, so it changes
@@ -27,23 +27,23 @@ SETTINGS = (
     "LOOP_VECTORIZE",
     "SLP_VECTORIZE",
 )
-"""Those of numba's settings that change what it compiles."""
+"""The settings of numba that change what it compiles."""
 PLAIN = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis))
 
 
 class UnknownGlobal(TypeError):
-    """A kernel refers to something whose value cannot be told, so it must not be kept."""
+    """A kernel refers to something that has no comparable value, so it must not be kept."""
 
 
 class Made(NamedTuple):
-    """What one kernel is made from by itself, and the kernels that it calls."""
+    """What one kernel is made from, apart from the kernels that it calls, and these kernels."""
 
     text: str
     calls: tuple[Dispatcher, ...]
 
 
 def fingerprint(kernel: Dispatcher) -> str:
-    """A digest of a kernel and of all that it refers to.
+    """A digest of a kernel and of everything that it refers to.
 
     Raises UnknownGlobal if some of that is not a value that can be compared.
     """
@@ -54,7 +54,7 @@ def fingerprint(kernel: Dispatcher) -> str:
 
 
 def reachable(kernel: Dispatcher) -> list[Dispatcher]:
-    """A kernel and all that it calls, directly or not."""
+    """A kernel and all kernels that it calls, directly or not."""
     found = {kernel: None}
     waiting = [kernel]
     while waiting:
@@ -66,7 +66,7 @@ def reachable(kernel: Dispatcher) -> list[Dispatcher]:
 
 
 def described(types: Iterable[Type]) -> str:
-    """A text that tells the types of arguments from all others; named tuples with their fields."""
+    """A text that distinguishes types of arguments from all others, with named tuples' fields."""
     return ", ".join(map(_described, types))
 
 
@@ -100,7 +100,7 @@ def _made(kernel: Dispatcher) -> Made:
 
 
 def _code(code: CodeType, doc: str | None = None) -> str:
-    """The instructions and the literals of a function, but not where they stand in a file."""
+    """The instructions and the literals of a function, without their place in a file."""
     constants = [
         _code(constant) if isinstance(constant, CodeType) else repr(constant)
         for constant in code.co_consts
@@ -111,7 +111,7 @@ def _code(code: CodeType, doc: str | None = None) -> str:
 
 
 def _globals(function: FunctionType) -> Iterator[tuple[str, object]]:
-    """The values that a function takes from outside, by their names."""
+    """The values that a function takes from its surroundings, by name."""
     cells = function.__closure__ or ()
     for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
         yield name, cell.cell_contents
@@ -125,7 +125,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _value(value: object, calls: list[Dispatcher]) -> str:
-    """A text that tells a value from every other; kernels are added to `calls`."""
+    """A text that distinguishes a value from all others; kernels are added to `calls`."""
     if isinstance(value, Dispatcher):
         calls.append(value)
         return name_of(value)
@@ -146,6 +146,6 @@ def _value(value: object, calls: list[Dispatcher]) -> str:
 
 
 def _is_ours(value: type | ModuleType) -> bool:
-    """Whether the source of a class or module can change while all versions stay the same."""
+    """Whether the source of a class or module can change without a change of any version."""
     home = value.__name__ if isinstance(value, ModuleType) else value.__module__
     return home.partition(".")[0] == "caddis"

@@ -33,8 +33,8 @@ class Folder:
     """A folder that may hold compiled kernels.
 
     owners: the users whose files are trusted there; None trusts everybody's.
-    forbidden: permissions that a trusted folder or file does not give.
-    mode: the permissions of the folder if it is made.
+    forbidden: permissions that a trusted folder or file must not grant.
+    mode: the permissions that the folder gets if it is made.
     """
 
     path: Path
@@ -43,7 +43,7 @@ class Folder:
     mode: int
 
     def trusts(self, status: os.stat_result) -> bool:
-        """Whether a file or folder in here was written by those who may."""
+        """Whether a file or folder in here can only have been written by those who may."""
         if self.owners is None:
             return True
         return status.st_uid in self.owners and not status.st_mode & self.forbidden
@@ -57,7 +57,7 @@ class Folder:
         return stat.S_ISDIR(status.st_mode) and self.trusts(status)
 
     def writable(self) -> bool:
-        """Whether the folder can be trusted and written; it is made if need be."""
+        """Whether the folder can be trusted and written to; it is made if it is not there."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(mode=self.mode, exist_ok=True)
@@ -73,7 +73,7 @@ def shipped() -> Folder:
 
 
 def candidates() -> Iterator[Folder]:
-    """The folders that may be written, the one to be preferred first."""
+    """The folders to write to, in order of preference."""
     ours = os.geteuid()
     named = os.environ.get(VARIABLE)
     if named:
@@ -87,6 +87,14 @@ def candidates() -> Iterator[Folder]:
     temporary = _temporary()
     if temporary is not None:
         yield Folder(temporary / f"caddis-kernels-{ours}", only_ours, GROUP_OR_OTHERS_WRITE, 0o700)
+
+
+def unusable() -> Path | None:
+    """The folder that CADDIS_CACHE_DIR names, if it can be neither read nor written."""
+    if not os.environ.get(VARIABLE):
+        return None
+    named = next(candidates())
+    return None if named.readable() or named.writable() else named.path.parent
 
 
 def _owner_of_the_package() -> int:

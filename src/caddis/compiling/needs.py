@@ -1,4 +1,4 @@
-"""What a room needs compiled, and whether that has been done on this machine.
+"""Which kernels a room needs, and whether this machine has compiled them.
 
 A room's door has a function `warm_up` that calls its kernels on something small, or only a share of
 them, so that processes can compile the shares side by side. Once it has run, a mark beside the
@@ -44,7 +44,7 @@ class Part:
         mark(self._mark())
 
     def is_met(self, *, portable: bool = False) -> bool:
-        """Whether all has been compiled, so that nothing is left to do.
+        """Whether all of its kernels are compiled.
 
         portable: for nearly all processors, rather than in any way that runs on this one.
         """

@@ -1,4 +1,4 @@
-"""Kernels are compiled by processes of their own, side by side, while others work.
+"""Compiles kernels in separate processes, side by side, while this one goes on.
 
 A process is this Python again, with `-m caddis.compiling`: it imports nothing of the program that
 asks for it. As many as there are cores take the parts of what is needed one after the other, in the
@@ -25,10 +25,10 @@ from caddis.compiling.targets import PORTABLE_SETTINGS
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
-"""Called with how many kernels have been compiled, and about how many there are."""
+"""Called with the number of kernels compiled so far, and about how many there are in all."""
 
 SEATS = BoundedSemaphore(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-"""No more processes compile at a time than there are cores."""
+"""At most one process for each core compiles at a time."""
 LOOK_EVERY = 0.1
 DONE = "done"
 """What a process says when it has compiled a part."""
@@ -144,7 +144,7 @@ class Compiler(Thread):
 
 
 class Compilation:
-    """The kernels that were missing when it began; they are compiled in the background."""
+    """Kernels that were missing, and are being compiled in the background."""
 
     def __init__(self, tasks: Mapping[Need, Sequence[Task]]) -> None:
         self._tasks = tasks
@@ -165,7 +165,7 @@ class Compilation:
 
     @property
     def failed(self) -> tuple[Need, ...]:
-        """What could not be compiled, as known when all has ended."""
+        """The needs that could not be compiled; known once all processes have ended."""
         return tuple(
             need
             for need, tasks in self._tasks.items()
@@ -197,7 +197,7 @@ _lock = Lock()
 
 
 def start_compiling(*needs: Need, portable: bool = False) -> Compilation:
-    """Begin to compile what has not been compiled on this machine.
+    """Begin to compile the kernels that this machine has not compiled yet.
 
     portable: compile for nearly all processors rather than for this one.
     """
@@ -215,7 +215,7 @@ def start_compiling(*needs: Need, portable: bool = False) -> Compilation:
 
 
 def prepare(*needs: Need) -> None:
-    """Compile what has not been compiled on this machine, and wait until that is done.
+    """Compile the kernels that this machine has not compiled yet, and wait for them.
 
     Called before worker processes start, so that they find the compiled kernels on disk instead
     of each compiling their own.

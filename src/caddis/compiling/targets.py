@@ -19,7 +19,7 @@ import numpy as np
 from numba.core import config
 
 PORTABLE = "x86-64-v3"
-"""The level for which kernels are compiled that are to run on other machines."""
+"""The processor level of kernels that are to run on other machines."""
 FEATURES = (
     *("cmov", "cx8", "fxsr", "mmx", "sse", "sse2"),
     *("crc32", "cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"),
@@ -27,13 +27,13 @@ FEATURES = (
 )
 """What LLVM lets code for that level use."""
 PORTABLE_SETTINGS = {"NUMBA_CPU_NAME": PORTABLE, "NUMBA_CPU_FEATURES": ""}
-"""Variables that make a process compile for that level."""
+"""Environment variables that make a process compile for that level."""
 
 
 def versions() -> str:
     """The versions on which compiled code depends, as the beginning of a folder's name.
 
-    Numba takes another way for another minor version of numpy, and for no other patch.
+    Numba's code depends on numpy's minor version, but not on its patch version.
     """
     python = f"{sys.implementation.name}{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}"
     numpy = ".".join(np.__version__.split(".")[:2])
@@ -57,18 +57,18 @@ def target() -> str:
 
 
 def portable_target() -> str:
-    """The name of the folder for what runs on most machines."""
+    """The name of the folder for code that runs on most machines."""
     return f"{versions()}-{PORTABLE}"
 
 
 def usable_targets() -> list[str]:
-    """The folders whose code runs here: what was made for this very processor comes first."""
+    """The folders whose code runs here, the one for this very processor first."""
     portable = [portable_target()] if runs_portable_code() else []
     return list(dict.fromkeys([target(), *portable]))
 
 
 @cache
 def runs_portable_code() -> bool:
-    """Whether this machine's processor has what code for most machines may use."""
+    """Whether this machine's processor has all features that portable code may use."""
     here = llvm.get_host_cpu_features()
     return platform.machine() == "x86_64" and all(here.get(name, False) for name in FEATURES)

@@ -25,20 +25,31 @@ def nowhere(monkeypatch):
 def test_what_is_compiled_already_is_left_alone(caddis):
     caddis("warm", "matching")
     result = caddis("warm", "matching")
-    assert result.stdout.startswith("Everything was compiled already; they are kept in /")
+    assert result.stdout.startswith("All kernels were compiled already; they are kept in /")
     again = json.loads(caddis("warm", "matching", "--json").stdout)
     assert again["kernels"] == 0
     assert any(Path(again["folder"]).rglob("matching.kernels.*.kernel"))
 
 
-def test_where_nothing_can_be_written_there_is_a_way_out(caddis, nowhere):
+def test_warm_says_what_to_do_where_nothing_can_be_written(caddis, nowhere):
     result = caddis("warm", "matching")
     assert result.exit_code == 1
-    assert "set CADDIS_CACHE_DIR to one that can be written" in result.stderr
+    assert "set CADDIS_CACHE_DIR to one that can be written to" in result.stderr
 
 
 def test_the_doctor_says_that_nothing_can_be_kept(caddis, nowhere):
     result = caddis("doctor", "--no-spark", "--json")
     [kernels] = [one for one in json.loads(result.stdout)["checks"] if one["name"] == "kernels"]
     assert kernels["status"] == "warn"
-    assert kernels["advice"] == "set CADDIS_CACHE_DIR to a folder that can be written"
+    assert kernels["advice"] == "set CADDIS_CACHE_DIR to a folder that can be written to"
+
+
+def test_the_doctor_says_that_the_named_folder_is_not_used(caddis, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CADDIS_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    chosen_folder.cache_clear()
+    result = caddis("doctor", "--no-spark", "--json")
+    chosen_folder.cache_clear()
+    [kernels] = [one for one in json.loads(result.stdout)["checks"] if one["name"] == "kernels"]
+    assert kernels["status"] == "warn"
+    assert str(tmp_path / "file" / "cache") in kernels["found"]

@@ -15,9 +15,16 @@ import numpy as np
 import pytest
 
 from caddis.errors import IndexFolderError
-from caddis.spark.base.folders import KEPT_VERSIONS, Version, VersionFolder
+from caddis.spark.base.folders import KEPT_VERSIONS, Version, VersionFolder, new_folder
 
 SPAWN = multiprocessing.get_context("spawn")
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path):
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(IndexFolderError, match=f"{place} cannot be written to: "):
+            new_folder(place)
 
 
 @pytest.fixture

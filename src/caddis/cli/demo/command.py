@@ -108,7 +108,7 @@ class DemoOptions:
 
     @property
     def introduction(self) -> str:
-        """The line that a demo begins with."""
+        """The first line of a demo."""
         things = (
             f"A picture stream: {self.frame_count:,} frames"
             if self.which == "photos"
@@ -152,7 +152,7 @@ def command(options: DemoOptions) -> None:
     frame; each runs only where its answer matters. A contact sheet shows who
     got which frames, and why.
 
-    [bold]both[/bold]: the one after the other, on one Spark.
+    [bold]both[/bold]: one after the other, in one Spark session.
     """
     if options.which == "photos":
         _refuse(options.which, events=options.events)
@@ -195,7 +195,7 @@ def _both(options: DemoOptions, job: Job) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class BothSummaries:
-    """What both demos did; the first has been shown when the second has ended."""
+    """What both demos did; the first was shown before the second began."""
 
     marketplace: Result
     photos: Result

@@ -150,16 +150,20 @@ def package_checks() -> list[Check]:
 
 
 def kernel_check() -> Check:
-    """Where compiled kernels are kept, and whether they are there."""
-    from caddis.compiling import chosen_folder
+    """Which kernels are still missing, and where compiled ones are kept."""
+    from caddis.compiling import chosen_folder, unusable
 
     folder = chosen_folder()
     missing = [need.name for need in needed_kernels(models=True) if not need.is_met()]
     found = f"not compiled yet: {', '.join(missing)}" if missing else "compiled"
     if folder is None:
-        advice = "set CADDIS_CACHE_DIR to a folder that can be written"
-        return Check("kernels", "warn", f"{found}; no folder to keep more in", advice)
-    found = f"{found}; what is not goes to {folder.path}"
+        advice = "set CADDIS_CACHE_DIR to a folder that can be written to"
+        return Check("kernels", "warn", f"{found}; there is no folder to keep new ones in", advice)
+    found = f"{found}; new ones are kept in {folder.path}"
+    passed_over = unusable()
+    if passed_over is not None:
+        advice = "it cannot be written to, or others could write to it"
+        return Check("kernels", "warn", f"{found}, and not in {passed_over}", advice)
     if missing:
         return Check("kernels", "ok", found, "the first match compiles them, as caddis warm does")
     return Check("kernels", "ok", found)

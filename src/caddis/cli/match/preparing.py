@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     EventReader = Callable[[SparkSession, Path, FileFormat, pa.Schema | None], DataFrame]
     MatchCall = Callable[..., DataFrame]
-    """`match` or `match_files` with its events, to be called with all else."""
+    """`match` or `match_files` with its events, to be called with the other arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def look_at_events(
 def compile_match(
     options: MatchOptions, inputs: MatchInputs, match: MatchCall, job: Job
 ) -> CompiledMatch:
-    """Compile the subscriptions for the events that `match` has been given."""
+    """Compile the subscriptions for the events that `match` was given."""
     from caddis.spark import Report
 
     report = Report()

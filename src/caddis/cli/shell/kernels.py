@@ -1,4 +1,4 @@
-"""Compiling kernels while a verb does other things, and showing it where it takes long."""
+"""Compiling kernels while a verb does other things, with a bar if that takes long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def needed_kernels(*, models: bool = False, policy: str | None = None) -> list[Need]:
-    """What must be compiled to match, with models or without."""
+    """The kernels that a match needs, with models or without."""
     from caddis.matching import NEEDED
 
     if not models:
@@ -24,7 +24,7 @@ def needed_kernels(*, models: bool = False, policy: str | None = None) -> list[N
 
 
 def begin_compiling(needs: Sequence[Need], job: Job) -> Compilation:
-    """Compile in the background what this machine has not compiled yet."""
+    """Compile in the background the kernels that this machine has not compiled yet."""
     from caddis.compiling import start_compiling
 
     compilation = start_compiling(*needs)
@@ -33,7 +33,7 @@ def begin_compiling(needs: Sequence[Need], job: Job) -> Compilation:
 
 
 def compile_kernels(needs: Sequence[Need], job: Job, *, portable: bool) -> int:
-    """Compile what is missing, with a bar, and give the number of kernels that were compiled.
+    """Compile missing kernels, with a bar, and return how many were compiled.
 
     portable: compile for nearly all processors rather than for this one.
     """
@@ -52,7 +52,7 @@ def compile_kernels(needs: Sequence[Need], job: Job, *, portable: bool) -> int:
 
 
 def finish_compiling(compilation: Compilation, job: Job) -> None:
-    """Wait for what is not compiled yet, with a bar."""
+    """Wait for the kernels that are still being compiled, with a bar."""
     if not compilation.needs:
         return
     names = " and ".join(need.name for need in compilation.needs)

@@ -82,7 +82,7 @@ def require_java() -> None:
 def start_spark(master: str, timezone: str, job: Job, kernels: Sequence[Need] = ()) -> SparkSession:
     """Start a Spark session, which is stopped when the job ends.
 
-    kernels: compiled meanwhile if this machine has not compiled them yet.
+    kernels: compiled meanwhile, unless this machine has compiled them already.
     """
     compilation = begin_compiling(kernels, job)
     meanwhile = "; kernels are compiled meanwhile" if compilation.needs else ""

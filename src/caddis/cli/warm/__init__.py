@@ -1,3 +1,3 @@
-"""`caddis warm`: compiling all kernels ahead, as for an image."""
+"""`caddis warm`: compile all kernels ahead of time, as for an image."""
 
 from caddis.cli.warm.command import app

@@ -1,4 +1,4 @@
-"""`caddis warm`: compiling all kernels ahead, as for an image."""
+"""`caddis warm`: compile all kernels ahead of time, as for an image."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ app = typer.Typer()
 
 
 class What(StrEnum):
-    """What users call the rooms whose kernels they may want."""
+    """The rooms that kernels can be compiled for, by the names that users know."""
 
     MATCHING = "matching"
     MODELS = "models"
@@ -48,7 +48,7 @@ class WarmOptions:
         list[What] | None,
         typer.Argument(
             metavar="[matching|models|sealed]...",
-            help="What to compile the kernels of. \\[default: all]",
+            help="What to compile kernels for. \\[default: all]",
         ),
     ] = None
     policy: Policy = None
@@ -57,7 +57,7 @@ class WarmOptions:
         flag(
             "--portable",
             "Compile for any x86-64 processor with AVX2 rather than for this machine's, so that "
-            "an image also finds its kernels compiled on other machines.",
+            "an image can use the compiled kernels on other machines, too.",
         ),
     ] = False
     as_json: AsJson = False
@@ -68,7 +68,7 @@ class WarmSummary:
     """What was compiled, and where it is kept.
 
     kernels: how many had to be compiled.
-    folder: where they are, with those that were there before.
+    folder: where these are kept, and those that had been compiled before.
     """
 
     kernels: int
@@ -84,7 +84,7 @@ class WarmSummary:
         if self.kernels:
             done = f"{count(self.kernels, 'kernel')} compiled in {self.seconds:.1f} s"
         else:
-            done = "Everything was compiled already"
+            done = "All kernels were compiled already"
         console.print(f"{done}; they are kept in {self.folder}", soft_wrap=True, markup=False)
 
 
@@ -93,9 +93,9 @@ class WarmSummary:
 def command(options: WarmOptions) -> None:
     """Compile the kernels ahead, so that the first match does not have to.
 
-    They are kept beside the package if it can be written, else in the user's
-    cache; CADDIS_CACHE_DIR names another folder. Run it when an image is
-    built, with [bold]--portable[/bold] if the image runs on other machines.
+    They are kept beside the package if that is writable, else in the user's
+    cache, unless CADDIS_CACHE_DIR names a folder. Run this when you build an
+    image, with [bold]--portable[/bold] if the image runs on other machines.
     """
     run(lambda job: _warm(options, job), as_json=options.as_json)
 
@@ -107,8 +107,8 @@ def _warm(options: WarmOptions, job: Job) -> WarmSummary:
     folder = chosen_folder()
     if folder is None:
         raise EnvironmentProblem(
-            "there is no folder that compiled kernels can be kept in; "
-            "set CADDIS_CACHE_DIR to one that can be written"
+            "there is no folder to keep compiled kernels in; "
+            "set CADDIS_CACHE_DIR to one that can be written to"
         )
     kernels = compile_kernels(_needs(options), job, portable=options.portable)
     return WarmSummary(kernels, folder.path, round(time.monotonic() - began, 3))

@@ -35,7 +35,7 @@ from caddis.errors import IndexFolderError
 from caddis.files import locked, replace_file
 
 TEXTS = "subscriptions.arrow"
-"""The ids and WHERE texts of a segment, which only those who change a store need."""
+"""The ids and WHERE texts of a segment, which only a change of the store needs."""
 KEPT_VERSIONS = 32
 """A batch job reads the version that it was planned with, until this many newer ones exist."""
 
@@ -260,9 +260,13 @@ def new_folder(parent: str | PathLike[str] | None, *, keep: bool = False) -> Pat
 
     keep: do not remove it when this process ends, since somebody may still read it.
     """
-    if parent is not None:
-        Path(parent).mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="caddis-", dir=parent))
+    try:
+        if parent is not None:
+            Path(parent).mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="caddis-", dir=parent))
+    except OSError as problem:
+        place = parent or "the temporary folder"
+        raise IndexFolderError(f"{place} cannot be written to: {problem.strerror}") from None
     if not keep:
         removed_at_exit(folder)
     return folder
