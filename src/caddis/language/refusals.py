@@ -28,8 +28,8 @@ PREAMBLE = "SELECT 1 WHERE "
 SEALED = "sealed:"
 TOO_DEEP = "the clause is nested too deeply"
 MOST_LEVELS = 32
-"""A clause with more parentheses around a part of it is refused: how far sqlglot would get depends
-on how it was built, and on the stack that is left."""
+"""A clause with more nested parentheses is refused. How deep sqlglot itself could go depends on how
+it was built, and on how much of the stack is left."""
 _LEVEL = {"(": 1, ")": -1}
 _STRAY = re.compile(r",\s*(?=[,)]|$)|(?<=\()\s*,|;")
 _QUOTED_NAME = re.compile(r"`[^`]*`")

@@ -48,7 +48,7 @@ class Matches:
     links: Int32s
     report: MatchReport
     end: int
-    """The row after the last one that was looked at."""
+    """The number of the row after the last one that was looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Candidates:
     clauses: Int32s
     report: MatchReport
     end: int
-    """The row after the last one that was looked at."""
+    """The number of the row after the last one that was looked at."""
 
 
 class LinkMatcher(Protocol):

@@ -38,7 +38,7 @@ GROWTH = 16
 """The next slice has at most this many times the rows: the last one may have been exceptional."""
 
 EXPECTED_SHARE = 0.85
-"""How much of the buffer the next slice should fill: one that does not fit is looked for twice."""
+"""How much of the buffer the next slice should fill: a slice that does not fit is repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class IndexSearch:
             begin, step = end, min(GROWTH * step, self._fitting(count - end, most_pairs))
 
     def _fitting(self, rows: int, most_pairs: int) -> int:
-        """How many rows the next slice has, of so many that are left."""
+        """How many rows the next slice has, given how many are left."""
         expected = rows * self._pairs_a_row
         if expected <= most_pairs:
             return rows
@@ -113,7 +113,7 @@ class IndexSearch:
         return rows, links
 
     def _searched(self, found: Int32s, texts: BatchTexts, first: int) -> Bools:
-        """Which of the found pairs stand, once the patterns in their rests are searched."""
+        """Which of the found pairs hold, once the patterns in their rests are searched."""
         rest, predicates = self._index.arrays.rest, self._index.arrays.predicates
         keep = np.ones(len(found), bool)
         undecided = np.flatnonzero(found[:, 2] >= 0)
@@ -171,7 +171,7 @@ def _rows_of(arrays: BatchArrays, begin: int, end: int) -> BatchArrays:
 
 
 def _grouped(keys: Int32s, values: Int64s) -> Iterator[tuple[int, Int64s]]:
-    """Each distinct key with the values that stand beside it."""
+    """Each distinct key with its values."""
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], values[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))

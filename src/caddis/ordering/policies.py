@@ -80,7 +80,7 @@ class CompiledPolicy(Policy, Protocol):
 
     @property
     def choosers(self) -> tuple[Chooser, ...]:
-        """What it may come to choose by."""
+        """The kernels that it may choose by."""
 
     def look(self, graphs: Graphs, plan: Plan) -> None:
         """Call all the kernels that `next_models` calls besides those, and choose nothing."""

@@ -1,7 +1,7 @@
 """Which files a path, a pattern or a URI means, as Spark would list them.
 
-A folder means all files below it. Names that begin with a dot or an underscore are no data, unless
-they are names of partitions such as `_day=1`. Files without a byte are passed over.
+A folder means all files below it. Names that begin with a dot or an underscore are ignored, unless
+they name partitions, such as `_day=1`. Empty files are ignored, too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DataFile:
 
     root: the URI of a place on its file system; None on this machine's own.
     path: its path there.
-    partitions: the columns that names of folders above it give, with their values as they stand.
+    partitions: the columns that the names of its folders give, with their values as written.
     """
 
     root: str | None
@@ -132,7 +132,7 @@ def _hidden(name: str) -> bool:
 
 
 def _partitions(folders: list[str]) -> tuple[tuple[str, str | None], ...]:
-    """The innermost unbroken row of folders that are named as in city=Galway."""
+    """The columns of the innermost unbroken run of folders with names such as city=Galway."""
     columns: list[tuple[str, str | None]] = []
     for folder in reversed(folders):
         name, equals, value = folder.partition("=")
@@ -161,7 +161,7 @@ def _matching(system: fs.FileSystem, pattern: str) -> list[fs.FileInfo]:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """The patterns that one with `{a,b}` stands for.
+    """The patterns that a pattern with `{a,b}` stands for.
 
     >>> _alternatives("/{a,b}/x.{arrow,ipc}")
     ['/a/x.arrow', '/a/x.ipc', '/b/x.arrow', '/b/x.ipc']

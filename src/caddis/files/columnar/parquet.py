@@ -93,7 +93,7 @@ class ParquetGroups:
             )
 
     def range_of(self, group: int, path: tuple[str, ...]) -> Range | None:
-        """What a row group's statistics say of a column that is no array; None if nothing."""
+        """What a row group's statistics say about a column that is no array; None if nothing."""
         at = self._places.get(".".join(path))
         if at is None or self._file.schema.column(at).max_repetition_level:
             return None
@@ -108,11 +108,11 @@ class ParquetGroups:
             return None
         try:
             lowest, highest = statistics.min, statistics.max
-            # Some writers let NaN into their statistics, which then say nothing.
+            # Some writers put NaN into their statistics, which then mean nothing.
             known = lowest == lowest and highest == highest
             return (pa.array([lowest, highest]), nulls) if known else None
         except (ValueError, OverflowError, pa.ArrowException):
-            # What Python has no value for, such as a year beyond its own, is not worth a way round.
+            # Python has no value for some of them, such as years after 9999.
             return None
 
     @property
@@ -121,7 +121,7 @@ class ParquetGroups:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """The number of each column that is no struct; those whose names are ambiguous lack."""
+        """The number of each column that is no struct, without those whose names are ambiguous."""
         names = [self._file.schema.column(at).path for at in range(len(self._file.schema))]
         return {name: at for at, name in enumerate(names) if names.count(name) == 1}
 

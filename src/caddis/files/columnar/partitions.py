@@ -1,7 +1,7 @@
-"""What the names of folders such as city=Galway say of all events below them.
+"""What the names of folders such as city=Galway say about all events below them.
 
 Spark guesses the types of such columns. Whole numbers, dates and plain texts are taken as Spark
-does; of what else Spark might take for a number or a time, the schema must say what it is.
+does; of anything else that Spark might read as a number or a time, the schema must give the type.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from caddis.files.columnar.listing import DataFile
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PERHAPS_OTHER = re.compile(r"\s*[+-]?([0-9.]|NaN|Infinity)")
-"""How numbers with a point or an exponent begin, and times; texts, too, but nobody can be sure."""
+"""How fractions, exponents and times begin; some texts do, too, and nobody can be sure."""
 
 
 def partition_schema(files: Sequence[DataFile]) -> pa.Schema:

@@ -23,7 +23,7 @@ from caddis.files.columnar.values import Range, as_type, fits
 
 
 class Groups(Protocol):
-    """The parts of an open file, each some rows."""
+    """The groups of rows in an open file."""
 
     def __len__(self) -> int: ...
 
@@ -45,7 +45,7 @@ class Groups(Protocol):
         """Some columns of some groups."""
 
     def range_of(self, group: int, path: tuple[str, ...]) -> Range | None:
-        """What is known of a column's values in a group; None if nothing is."""
+        """What is known about a column's values in a group; None if nothing is."""
 
 
 _OPENERS: dict[ColumnarFormat, Callable[[pa.NativeFile, str, str], Groups]] = {
@@ -71,7 +71,7 @@ class Statistics:
 class Reading:
     """How workers read pieces of files.
 
-    schema: the columns to read, in the types that they shall have.
+    schema: the columns to read, with the types to give them.
     timezone: the session's time zone.
     coded: the columns that may be dictionaries of values of that type.
     """
@@ -86,7 +86,7 @@ class Reading:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a piece.
 
-        wanted: called with what is known of each group of rows; decides whether it is read.
+        wanted: decides whether a group of rows is read, from what is known about it.
         """
         fields = {field.name.lower(): field for field in self.schema}
         given = [(fields.get(name.lower()), text) for name, text in piece.file.partitions]

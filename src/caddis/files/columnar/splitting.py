@@ -14,11 +14,11 @@ from heapq import heappop, heappush
 from caddis.files.columnar.listing import DataFile
 
 LEAST_BYTES, MOST_BYTES = 4 << 20, 64 << 20
-"""A task takes some tens of milliseconds by itself, and one of 64 MiB takes seconds."""
+"""A task costs some tens of milliseconds in any case; one of 64 MiB takes seconds."""
 TASKS = 32
-"""Into so many tasks small inputs are cut, if each of them has LEAST_BYTES."""
+"""Small inputs are cut into this many tasks, if each then has LEAST_BYTES."""
 OPENING_BYTES = 1 << 18
-"""Opening a file takes as long as reading so many bytes."""
+"""Opening a file takes as long as reading this many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def split(files: Sequence[DataFile]) -> list[tuple[Piece, ...]]:
     size = min(max(total // TASKS, LEAST_BYTES), MOST_BYTES)
     pieces = [piece for file in files for piece in _pieces(file, size)]
     tasks: list[list[Piece]] = [[] for _ in range(min(len(pieces), -(-total // size)))]
-    # Each piece, the largest first, goes to the task that has least to do as yet.
+    # Each piece, the largest first, goes to the task that has least to do so far.
     least = [(0, at) for at in range(len(tasks))]
     for piece in sorted(pieces, key=_cost, reverse=True):
         cost, at = heappop(least)

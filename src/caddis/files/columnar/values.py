@@ -6,7 +6,7 @@ import pyarrow as pa
 
 ROWS_AT_A_TIME = 1 << 16
 BYTES_AT_A_TIME = 64 << 20
-"""A batch has so many rows at most, or about so many bytes."""
+"""A batch has at most this many rows, or about this many bytes."""
 
 
 Range = tuple[pa.Array, bool]
@@ -16,7 +16,7 @@ all are null; and whether there may be nulls.
 
 
 def fits(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether Spark reads a column of one type as one of another, and no value is changed."""
+    """Whether Spark reads a column of one type as another type without changing any value."""
     if pa.types.is_signed_integer(found) and pa.types.is_signed_integer(wanted):
         return bool(found.bit_width <= wanted.bit_width)
     if pa.types.is_decimal(found) and pa.types.is_decimal(wanted):
@@ -39,7 +39,7 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
 
 
 def as_type(values: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """The same values in a type that they fit."""
+    """The same values in a type that they fit into."""
     if isinstance(values, pa.ExtensionArray):
         values = values.storage
     return values if values.type == wanted else values.cast(wanted)

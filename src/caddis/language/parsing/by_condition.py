@@ -39,10 +39,10 @@ from caddis.language.refusals import ShapeProblem
 from caddis.language.tree import ClauseTemplate, Node, Term, Values
 
 SCANNED_TOGETHER = 10_000
-"""Texts that are scanned at once: few enough for their bytes to stay in a core's cache."""
+"""How many texts are scanned at once: their bytes should stay in a core's cache."""
 
 FEWEST_IN_BULK = 16
-"""Fewer combinations of literals are bound one by one."""
+"""Fewer combinations of literals than this are bound one by one."""
 
 
 def read_by_condition(parser: Parser, texts: pa.LargeStringArray) -> Bools:
@@ -81,7 +81,7 @@ class _Group:
 
 
 class _Reader:
-    """Puts together what the conditions of scanned texts come to."""
+    """Combines the conditions of scanned texts into clauses."""
 
     def __init__(self, parser: Parser, found: Scanned) -> None:
         self.parser = parser
@@ -191,7 +191,7 @@ class _Reader:
         self.values |= self.parser.predicates.value_sets(joint)
 
     def add(self, group: _Group) -> Int64s:
-        """Hand the clauses of a group in; gives the rows of which all literals are right."""
+        """Hand in the clauses of a group; returns the rows whose literals are all right."""
         pieces = []
         sound = np.ones(len(group.rows), bool)
         for clause in group.clauses:
@@ -283,7 +283,7 @@ def _outline(part: Values | Term) -> Outline:
 
 
 def _first_equal(columns: Int64s) -> Int64s:
-    """For each number of a row, the place of the first in it that is the same."""
+    """For each number in a row, the first place in the row with the same number."""
     first = np.tile(np.arange(columns.shape[1]), (len(columns), 1))
     for place in range(columns.shape[1]):
         for earlier in reversed(range(place)):

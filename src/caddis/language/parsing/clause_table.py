@@ -69,7 +69,7 @@ class ClauseTable:
 
 
 def _only_used(predicates: PredicateTable, members: Int32s) -> tuple[PredicateTable, Int32s]:
-    """Drop the predicates that only stood in clauses that came to nothing."""
+    """Drop the predicates that no clause uses any more."""
     used = np.zeros(len(predicates), bool)
     used[members] = True
     if used.all():

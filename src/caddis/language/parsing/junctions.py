@@ -1,8 +1,8 @@
 """Finds what joins conditions in very many texts: AND, OR, NOT, and the parentheses around them.
 
 An AND between the bounds of BETWEEN, the NOT of NOT IN and the parentheses of a list or a call
-belong to a condition. Where that is misjudged, what is left is no condition of a known form, so it
-is enough to be right about those that are.
+belong to a condition. Misjudging that does no harm: what is left is then not a condition of a
+known form, and the text is left to be read by shape.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Junctions(TextBytes):
         return Spans(starts[order], ends[order]), symbol[order]
 
     def spelt(self, words: Spans, lengths: Int64s, word: bytes) -> Bools:
-        """Which words are this one, however written."""
+        """Which words are this one, in capitals or not."""
         found = np.flatnonzero(lengths == len(word))
         for at, letter in enumerate(word):
             found = found[self.bytes[words.starts[found] + at] | 0x20 == letter]

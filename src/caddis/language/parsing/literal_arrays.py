@@ -14,7 +14,7 @@ from caddis.arrays import Bools, Floats, Int32s, Int64s
 from caddis.language.shapes import DECIMAL, INTEGER
 
 MOST_DIGITS = 18
-"""Numbers of so many characters fit into 64 bits."""
+"""Numbers of at most this many characters fit into 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Literals:
 
     @cached_property
     def scales(self) -> Int64s:
-        """How many of a number's digits stand behind the point."""
+        """How many of a number's digits are after the point."""
         point = pc.find_substring(self._numbers, ".").to_numpy().astype(np.int64)
         length = pc.binary_length(self._numbers).to_numpy().astype(np.int64)
         scales: Int64s = np.where(point < 0, 0, length - point - 1)

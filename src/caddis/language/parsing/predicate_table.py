@@ -155,7 +155,7 @@ class PredicateTable:
     count: int
     sets: tuple[ColumnSets, ...]
     others: dict[int, MatchesText | Contains | Concept]
-    """What is no set of a column's values, by number."""
+    """Predicates that are not sets of a column's values, by number."""
 
     @classmethod
     def of(cls, predicates: Iterable[Predicate | Concept]) -> PredicateTable:
@@ -251,7 +251,7 @@ class PredicateCollector:
         return found
 
     def table(self) -> PredicateTable:
-        """All that was taken."""
+        """The table of everything that was taken."""
         blocks = {column: list(some) for column, some in self._blocks.items()}
         for column, numbers, values in self._singles.values():
             packed = ColumnSets(column, np.array(numbers), ValueSets.of(column, values))

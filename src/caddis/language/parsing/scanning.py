@@ -8,8 +8,8 @@
 
 Only plain texts are scanned: words, numbers, comparison signs, and strings in single quotes without
 backslashes. Whatever has comments, quoted names, double quotes or backslashes is left alone, and so
-is what does not look like conditions joined by AND, OR and NOT. To be found here means little: a
-text is only taken in this way if each of its templates turns out to be a condition of a known form.
+is what does not look like conditions joined by AND, OR and NOT. Being found here decides nothing: a
+text is only read in this way if each of its templates turns out to be a condition of a known form.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from caddis.language.predicates import Clause
 ArrowTexts: TypeAlias = pa.Array | pa.ChunkedArray
 
 FEWEST_BY_CONDITION = 50
-"""Fewer texts are read by shape at once: to look for their conditions would not pay."""
+"""Fewer texts are read by shape right away: looking for their conditions would not pay."""
 
 
 def parse(where: str, schema: pa.Schema, *, timezone: str = "UTC") -> tuple[Clause, ...]:
@@ -60,7 +60,7 @@ def parse_all(
 
 
 def _as_texts(wheres: Iterable[str | None] | ArrowTexts) -> pa.LargeStringArray | list[str | None]:
-    """The texts in one array, or as a list if one of them is no Unicode."""
+    """The texts in one array, or as a list if one of them is not valid Unicode."""
     if isinstance(wheres, pa.Array | pa.ChunkedArray):
         whole = wheres.combine_chunks() if isinstance(wheres, pa.ChunkedArray) else wheres
         return whole.cast(pa.large_string())

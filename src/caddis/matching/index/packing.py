@@ -53,7 +53,7 @@ from caddis.matching import tables
 EVERYTHING = ValueSet((LOWEST, HIGHEST))
 
 Other = MatchesText | Contains
-"""What is no set of its column's values."""
+"""The predicates that are not sets of their column's values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ from caddis.matching.index.building import AccessIndex
 from caddis.matching.index.encoding import ColumnCoder
 
 AT_A_TIME = 1 << 16
-"""Postings that are looked at before the next are; most row groups are not ruled out by these."""
+"""How many postings are looked at together; the first ones already keep most row groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """What is known of a column's values in some events.
+    """What is known about a column's values in some events.
 
     ends: its lowest and its highest value, or anything lower and higher; empty if all are null.
     nulls: whether there may be nulls.
@@ -82,7 +82,7 @@ def _codes(coders: list[ColumnCoder], ranges: Mapping[Column, ValueRange]) -> _C
         if len(known.ends) == 0:
             high[at] = 0
             continue
-        # A column of which only single values are asked finds no place for the others by itself.
+        # Codes of a column that is asked only for single values do not order the other values.
         low[at], highest = replace(coder, ordered=True).codes(known.ends).tolist()
         # Writers leave NaN out of their statistics, and to Spark it is above all other values.
         if not is_floating(coder.column.type):

@@ -54,12 +54,12 @@ class BatchArrays(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room that a match of one batch needs besides what it finds."""
+    """Memory that matching one batch needs besides what it finds."""
 
     carried: Int64s
     """The codes of a column and the rows that carry them: see `sorting`."""
     spare: Int64s
-    """As much again, to sort into."""
+    """The same amount again, to sort into."""
     digits: Int64s
     """The counters of a pass of sorting."""
     starts: Int64s

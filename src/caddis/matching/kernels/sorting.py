@@ -20,7 +20,7 @@ million codes.
 
 
 def workspace(rows: int, elements: int, most_codes: int) -> Workspace:
-    """Room to match a batch of so many rows and elements of arrays."""
+    """Memory to match a batch of this many rows and elements of arrays."""
     # A column of arrays may have more elements than the batch has rows, each a hit of its own.
     most = max(rows, elements) + 1
     slots = np.full(most_codes + 1, -1, np.int32)

@@ -1,4 +1,4 @@
-"""Choices that take thought are remembered, for parts that are left with the same.
+"""Remembers choices that are expensive to make, for parts that are left with the same clauses.
 
 What a part picks depends on nothing but what is open in it, and parts that are left with the same
 are frequent: a choice is remembered under a hash of the part. Parts of one round with the same hash

@@ -162,7 +162,7 @@ def cheapest_refutation(begin: int, clauses: Clauses, plan: PlanArrays) -> int:
 
 @inner_kernel(borrows=True)
 def want_needs(begin: int, count: int, clauses: Clauses, plan: PlanArrays, wanted: Bools) -> None:
-    """Mark every model that some clauses need."""
+    """Mark every model that these clauses need."""
     for i in range(begin, begin + count):
         need = clauses.needs[clauses.order[i]]
         for at in range(need.start, need.start + need.count):

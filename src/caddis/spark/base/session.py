@@ -99,7 +99,7 @@ def is_remote(session: SparkSession) -> bool:
 
 
 def artifact_owner(session: SparkSession) -> str:
-    """Names whom a session's artifacts belong to: the Connect session, or the application."""
+    """The owner of a session's artifacts: the Connect session, or the application."""
     if is_remote(session):
         return str(session.session_id)  # type: ignore[attr-defined]
     return str(session.conf.get("spark.app.id"))

@@ -81,11 +81,11 @@ def match_files(
     grouped: bool = False,
     report: Report | None = None,
 ) -> DataFrame:
-    """Find which event of some files matches which subscription; quicker than `match` on them.
+    """Find which event in some files matches which subscription; faster than `match`.
 
     Spark's workers read the files themselves, with pyarrow, and only the columns and row groups
     that some subscription can want. The result is that of `match` on `spark.read.parquet(files)`;
-    files in which pyarrow would not read what Spark reads are refused. The key of an event that
+    files that pyarrow would read differently are refused. The key of an event that
     no subscription can want need not be read, and is then not checked.
 
     files: Parquet or Arrow files, folders of them, or patterns such as "offers/*.parquet": of this
@@ -94,7 +94,7 @@ def match_files(
     schema: the columns to read, as an Arrow schema or as DDL; by default those of the first file.
     report: its `events` counts the events, once a job has run.
 
-    `match` describes the others.
+    The other parameters are those of `match`.
     """
     zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     columnar, found = list_files(files, format)
@@ -187,7 +187,7 @@ def _columns(
     own = [field for field in columns.fields if field.name.lower() not in named]
     twice = {field.name.lower() for field in own}
     if len(twice) < len(own):
-        raise EventError(f"{files[0].name}: several columns have the same name, but for its case")
+        raise EventError(f"{files[0].name}: several columns have names that differ only in case")
     return StructType([*own, *partitions])
 
 

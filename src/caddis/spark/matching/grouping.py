@@ -56,7 +56,7 @@ def groups(name: str, keys: pa.Array, found: Found) -> Iterator[pa.RecordBatch]:
 
 
 def _ranges(offsets: Int64s) -> Iterator[tuple[int, int]]:
-    """Ranges of groups, each with about MATCHES_AT_A_TIME matches, or a single group."""
+    """Ranges of groups with about MATCHES_AT_A_TIME matches each, or of a single group."""
     first, last = 0, len(offsets) - 1
     while first < last:
         end = int(np.searchsorted(offsets, offsets[first] + MATCHES_AT_A_TIME, side="right")) - 1

@@ -110,7 +110,7 @@ class Plan:
     """What is shipped to the workers of a match.
 
     id_type: the type of the subscriptions' ids.
-    reports: what its tasks report, if they report at all.
+    reports: what its tasks report; None if they do not.
     counts_to: where they report how many events they had, if anybody wants to know.
     """
 
@@ -190,7 +190,7 @@ def matches_of(
 ) -> DataFrame:
     """The matches that an operator finds, not yet computed.
 
-    reports: what its tasks report, if they report at all.
+    reports: what its tasks report; None if they do not.
     """
     key_type = events.schema[operator.event_key].dataType
     schema = matches_schema(operator, key_type, spark_type(id_type))

@@ -50,7 +50,7 @@ COUNTS, REFUSED = "counts.json", "refused.jsonl"
 KEPT = 10_000
 """Problems and refused events are listed up to this number; more would flood a disk."""
 KEPT_IN_A_ROW = 100
-"""So many of them leave with one task's row, since the driver holds all rows in memory."""
+"""How many of them one task's row carries, since the driver holds all rows in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +339,7 @@ class ObservedReports(GatheredReports):
 
 
 class _Few(GatheredReports):
-    """Some reports."""
+    """Reports that have arrived."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
@@ -375,7 +375,7 @@ def results_of(
 ) -> DataFrame:
     """What an operator gives for some rows, not yet computed.
 
-    reports: what its tasks report, if they report at all.
+    reports: what its tasks report; None if they do not.
     """
     if isinstance(reports, ObservedReports):
         return reports.watch(rows, operator, schema)

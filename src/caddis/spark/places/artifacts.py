@@ -22,7 +22,7 @@ ARTIFACT = "artifact:"
 
 
 _added: set[tuple[str, str]] = set()
-"""Applications, or Connect sessions, and the archives that they have."""
+"""The archives that each application, or Connect session, has been sent."""
 
 
 def add_artifact(session: SparkSession, folder: Path, without: tuple[str, ...]) -> str:

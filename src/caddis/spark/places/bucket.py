@@ -42,7 +42,7 @@ POLL_SECONDS = 1.0
 a request, and a stream may begin hundreds of tasks a second.
 """
 ABANDONED = timedelta(days=1)
-"""A segment that no version mentions was left by a writer that died, if it is older than this."""
+"""A segment older than this that no version mentions was left behind by a writer that died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +197,12 @@ class VersionBucket:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Let this process write; others may, too, and then one is overtaken."""
+        """Let this process write; others may write, too, and then one of them is overtaken."""
         self._objects.check_conditional()
         yield
 
     def _base(self, base: Version) -> _Manifest:
-        """What a change was made from; if it is gone, many others have published since."""
+        """What a change was made from; if it is gone, many versions have been published since."""
         try:
             return self._manifest(base.name)
         except IndexFolderError:

@@ -4,8 +4,8 @@ Credentials, region and endpoint are those that pyarrow finds: in the environmen
 machine's or pod's role, or in the URI's query, as in
 s3://bucket/caddis?endpoint_override=host:9000&scheme=http.
 
-pyarrow cannot write an object only if there is none of its name. `create` does that with obstore,
-which only those who change a store need; workers do without.
+pyarrow cannot write an object on condition that there is none of its name. `create` does that with
+obstore, which only processes that change a store need.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Objects:
         return parts._replace(path=f"{parts.path.rstrip('/')}/{name}").geturl()
 
     def read(self, name: str) -> bytes:
-        """An object's content; raises FileNotFoundError if there is none."""
+        """An object's content; raises FileNotFoundError if there is no such object."""
         with self._explained(), self._files.open_input_file(self._path(name)) as source:
             content: bytes = source.read()
         return content
@@ -136,7 +136,7 @@ class Objects:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Name the place in whatever the store says; that there is no such object, callers know."""
+        """Name the place in errors of the store; callers deal with missing objects themselves."""
         try:
             yield
         except FileNotFoundError:

@@ -29,7 +29,7 @@ from caddis.spark.places.objects import Objects, is_uri
 from caddis.spark.places.packing import pack
 
 ARCHIVE = ".zip"
-"""How the URI of an archive ends, which tells it from the URI of a store."""
+"""The ending of an archive's URI, which distinguishes it from the URI of a store."""
 
 
 class Place(Protocol):
@@ -43,7 +43,7 @@ class Place(Protocol):
         """A new folder, in which the driver makes what it will hand over."""
 
     def hand_over(self, folder: Path) -> str:
-        """Let workers have a finished folder; returns its address."""
+        """Make a finished folder available to workers; returns its address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def versions_at(address: str | PathLike[str]) -> Versions:
 
 
 def resident(address: str) -> str:
-    """An address as it is on this machine: a folder's path, or the URI of a store."""
+    """An address as seen on this machine: a folder's path, or the URI of a store."""
     return address if _is_store(address) else str(local_folder(address))
 
 
