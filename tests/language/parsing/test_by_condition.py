@@ -63,19 +63,19 @@ def share_read(wheres: Sequence[str]) -> float:
 
 
 @pytest.mark.parametrize("seed", seeds(6, 300))
-def test_texts_that_people_write(seed):
+def test_texts_that_people_write_mean_the_same_read_either_way(seed):
     conditions = Conditions(Random(seed))
     assert_same([conditions.text() for _ in range(400)])
 
 
 @pytest.mark.parametrize("seed", seeds(3, 100))
-def test_texts_of_which_most_are_wrong(seed):
+def test_wrong_texts_have_the_same_errors_read_either_way(seed):
     conditions = Conditions(Random(1000 + seed), wrong=0.8)
     assert_same([conditions.text() for _ in range(400)])
 
 
 @pytest.mark.parametrize("seed", seeds(3, 100))
-def test_the_texts_that_spark_judges(seed):
+def test_random_clauses_mean_the_same_read_either_way(seed):
     random = Random(seed)
     batch = random_batch(random, random_schema(random), rows=10)
     sound, wild = Clauses(random, batch), WildClauses(random, batch)
@@ -84,7 +84,7 @@ def test_the_texts_that_spark_judges(seed):
     assert_same(texts, batch.schema)
 
 
-def test_every_literal_against_every_column():
+def test_every_literal_means_the_same_for_every_column_read_either_way():
     names = ["city", "country", "price", "rooms", "views", "rating", "share", "fee", "debt", "day"]
     literals = STRINGS + NUMBERS
     assert_same(
@@ -100,7 +100,7 @@ def test_every_literal_against_every_column():
     )
 
 
-def test_many_numbers_at_the_limits_of_their_columns():
+def test_numbers_at_the_limits_of_columns_mean_the_same_read_either_way():
     whole = [str(n) for n in (*range(120, 140), *(10**power for power in range(18)))]
     parts = [f"{one}.{tail}" for one in whole for tail in ("", "5", "00", "005", "994")]
     edges = ["99999999.99", "99999999.991", "99999999.98", "2147483647", "2147483647.5"]
@@ -182,7 +182,7 @@ def test_conditions_on_one_column_are_joined():
         "\ud800 = 5",
     ],
 )
-def test_odd_texts(where):
+def test_odd_texts_mean_the_same_read_either_way(where):
     assert_same([where])
 
 
@@ -194,7 +194,7 @@ def test_odd_texts(where):
         )
     ).map("".join)
 )
-def test_any_text(where):
+def test_any_text_means_the_same_read_either_way(where):
     assert_same([where])
 
 
@@ -217,5 +217,5 @@ def test_doubled_quotes_are_read_by_condition():
     assert share_read(texts) == 1.0
 
 
-def test_what_is_wrong_is_left_alone():
+def test_wrong_texts_are_left_to_be_read_by_shape():
     assert share_read(["price = 'x'", "pricee = 5", "price = 5 AND", "price = 5e", ""]) == 0.0

@@ -132,7 +132,7 @@ def test_the_filter_is_the_least_likely_predicate_of_a_single_value_if_there_is_
         assert found == [*singles, *left, NONE][0]
 
 
-def test_two_predicates_go_into_an_entry_and_what_is_not_done_into_the_rest(random):
+def test_two_predicates_go_into_an_entry_and_the_others_into_the_rest(random):
     packed = random_clauses(random)
     likelihood = random_likelihood(random, packed)
     ordered, table = post(packed, likelihood).ordered, packed.predicates.table

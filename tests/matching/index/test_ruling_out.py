@@ -71,7 +71,7 @@ def test_a_value_beyond_the_range_is_ruled_out():
     assert matcher.may_match(known(PRICE, 10, 90))
 
 
-def test_nulls_matter_only_to_who_asks_for_them():
+def test_nulls_matter_only_to_clauses_that_ask_for_them():
     matcher = compiled("price IS NULL AND city = 'Cork'")
     assert not matcher.may_match(known(PRICE, 1, 9))
     assert matcher.may_match(known(PRICE, 1, 9, nulls=True))
@@ -90,7 +90,7 @@ def test_a_range_around_a_value_that_is_only_asked_for_by_itself_is_not_ruled_ou
 
 
 @pytest.mark.parametrize("where", ["TRUE", "city LIKE '%x'", "array_contains(tags, 'sea')"])
-def test_what_has_no_range_is_never_ruled_out(where: str):
+def test_columns_without_a_range_rule_nothing_out(where: str):
     everything = known(CITY, "a", "b") | known(PRICE, 1, 2)
     assert compiled(where).may_match(everything)
 

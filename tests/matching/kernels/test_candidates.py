@@ -122,7 +122,7 @@ def test_distinct_codes_begin_where_they_first_stand_once_repeats_are_dropped(so
 
 
 @given(sorted_codes, st.integers(-1, 11), st.integers(0, 3))
-def test_the_first_code_at_least(codes, code, begin):
+def test_the_first_code_at_least_as_large_is_where_bisecting_finds_it(codes, code, begin):
     some = carried(codes.tolist(), [0] * len(codes))
     begin = min(begin, len(codes))
     found = kernels.first_at_least(some, begin, len(codes), code)

@@ -16,7 +16,7 @@ def two_events():
     return graphs_of(an_instance([3, 2, 1], [0.5] * 3, {0, 2}, {0}), events=2)
 
 
-def test_of_parts_that_are_alike_one_is_thought_over_and_the_others_follow():
+def test_parts_that_are_alike_follow_the_one_that_is_thought_over():
     graphs, plan = two_events()
     clauses = graphs.arrays.clauses
     parts = split(graphs.open, graphs.arrays, plan.arrays)
@@ -43,7 +43,7 @@ def test_a_part_that_has_no_use_for_the_choice_of_one_like_it_is_thought_over_it
     assert parts["choice"].tolist() == [2, 0]
 
 
-def test_what_a_round_left_that_was_broken_off_is_thought_over_again():
+def test_leftovers_of_a_round_that_was_broken_off_are_thought_over_again():
     graphs, plan = two_events()
     clauses = graphs.arrays.clauses
     recall(ROUND, split(graphs.open, graphs.arrays, plan.arrays), clauses, plan.arrays, plan.memo)

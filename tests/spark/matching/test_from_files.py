@@ -55,7 +55,7 @@ def write(path: Path, events: pa.Table, **options: Any) -> Path:
 
 
 @pytest.mark.parametrize("timestamps", ["INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"])
-def test_what_spark_wrote_is_matched_as_spark_reads_it(
+def test_files_that_spark_wrote_are_matched_as_spark_reads_them(
     spark: SparkSession, tmp_path: Path, timestamps: str
 ):
     events = spark.createDataFrame(ROWS, COLUMNS)
@@ -77,7 +77,9 @@ def test_maps_that_spark_wrote_are_read(spark: SparkSession, tmp_path: Path):
 
 
 @pytest.mark.parametrize("seed", seeds(3, 40))
-def test_random_clauses_on_random_files(spark: SparkSession, tmp_path: Path, seed: int):
+def test_random_clauses_match_random_files_as_in_match(
+    spark: SparkSession, tmp_path: Path, seed: int
+):
     random = Random(700 + seed)
     batch = random_batch(random, random_schema(random), 60)
     events = pa.Table.from_batches([batch]).append_column("event_id", pa.array(range(60)))
@@ -344,7 +346,7 @@ def test_an_empty_folder_needs_a_schema_and_a_format(spark: SparkSession, tmp_pa
         ("both", "files of several formats: arrow, parquet"),
     ],
 )
-def test_what_is_not_there_or_no_events_is_refused(
+def test_missing_files_and_other_formats_are_refused(
     spark: SparkSession, tmp_path: Path, path: str, problem: str
 ):
     write(tmp_path / "e/README.txt", OFFERS)

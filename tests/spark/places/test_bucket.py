@@ -87,7 +87,7 @@ def test_a_worker_matches_with_a_store_at_a_uri(store: SubscriptionStore):
     assert found.to_pylist() == [{"event_id": 1, "subscription_id": "ann"}]
 
 
-def test_what_one_reader_has_downloaded_the_next_one_does_not(
+def test_an_archive_that_one_reader_has_downloaded_is_not_downloaded_again(
     store: SubscriptionStore, monkeypatch: pytest.MonkeyPatch
 ):
     store.upsert(table(ann="TRUE"))
@@ -155,7 +155,7 @@ def test_a_store_is_not_created_over_another(store: SubscriptionStore):
         VersionBucket(store.address).found({})
 
 
-def test_where_there_is_no_store_there_is_none_to_open(bucket: str):
+def test_a_place_without_a_store_is_not_opened(bucket: str):
     with pytest.raises(IndexFolderError, match="is not a subscription store"):
         SubscriptionStore.open(bucket)
 
@@ -248,7 +248,7 @@ def test_stores_without_conditional_writes_are_refused(
     assert Objects(bucket).names("versions") == {}
 
 
-def test_what_the_store_says_is_passed_on_with_its_place(bucket: str):
+def test_errors_of_a_store_are_passed_on_with_its_place(bucket: str):
     nowhere = Objects(bucket.replace("s3://caddis-", "s3://nobody-"))
     with pytest.raises(IndexFolderError, match=r"^s3://nobody-\w+: .+"):
         nowhere.write("object", b"content")
@@ -258,7 +258,9 @@ def test_what_the_store_says_is_passed_on_with_its_place(bucket: str):
         SubscriptionStore.open(nowhere.uri)
 
 
-def test_places_that_know_no_conditions_are_refused(bucket: str, monkeypatch: pytest.MonkeyPatch):
+def test_schemes_without_conditional_writes_are_refused(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+):
     objects = Objects(bucket)
     objects.uri = "hdfs://host/store"
     with pytest.raises(IndexFolderError, match="two writers cannot be kept apart at hdfs://"):

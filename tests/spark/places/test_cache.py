@@ -51,7 +51,7 @@ def test_an_archive_is_downloaded_once_and_unpacked(tmp_path: Path, archives: di
     assert fetch_all(LocalCache(root, 10**6), archives) == folders
 
 
-def test_what_does_not_fit_its_digest_is_refused_and_leaves_nothing(
+def test_an_archive_with_another_digest_is_refused_and_leaves_nothing(
     tmp_path: Path, archives: dict[str, Path]
 ):
     kept = LocalCache(tmp_path / "cache", 10**6)
@@ -62,7 +62,7 @@ def test_what_does_not_fit_its_digest_is_refused_and_leaves_nothing(
     assert kept.fetch(digest, "it", copying(archives[digest])).is_dir()
 
 
-def test_what_was_used_longest_ago_is_removed_unless_it_is_in_use(
+def test_the_least_recently_used_archive_is_removed_unless_it_is_in_use(
     tmp_path: Path, archives: dict[str, Path]
 ):
     root = tmp_path / "cache"
@@ -125,7 +125,9 @@ def test_several_processes_download_once(tmp_path: Path, archives: dict[str, Pat
     assert (tmp_path / "log").read_text() == "downloaded\n"
 
 
-def test_the_cache_is_where_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_cache_is_in_the_folder_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv(cache.FOLDER, str(tmp_path / "named"))
     monkeypatch.setenv(cache.LIMIT, "0.5")
     this_machines_cache.cache_clear()

@@ -25,7 +25,7 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_what_is_packed_is_unpacked(folder: Path, tmp_path: Path):
+def test_unpacking_restores_what_was_packed(folder: Path, tmp_path: Path):
     pack(folder, tmp_path / "packed.zip")
     unpack(tmp_path / "packed.zip", tmp_path / "again")
     assert files(tmp_path / "again") == files(folder)
