@@ -25,6 +25,8 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path):
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(IndexFolderError, match=f"{place} cannot be written to: "):
             new_folder(place)
+        with pytest.raises(IndexFolderError, match=f"{place} cannot be written to: "):
+            VersionFolder(place).found({})
 
 
 @pytest.fixture

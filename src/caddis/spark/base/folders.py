@@ -21,8 +21,8 @@ import atexit
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -138,7 +138,8 @@ class VersionFolder:
 
     def found(self, files: Mapping[str, bytes]) -> None:
         """Begin a store with these small files and no segments."""
-        (self.root / "segments").mkdir(parents=True)
+        with _naming(self.root):
+            (self.root / "segments").mkdir(parents=True)
         for name, content in files.items():
             (self.root / name).write_bytes(content)
         self.publish((), {})
@@ -260,16 +261,22 @@ def new_folder(parent: str | PathLike[str] | None, *, keep: bool = False) -> Pat
 
     keep: do not remove it when this process ends, since somebody may still read it.
     """
-    try:
+    with _naming(parent or "the temporary folder"):
         if parent is not None:
             Path(parent).mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="caddis-", dir=parent))
-    except OSError as problem:
-        place = parent or "the temporary folder"
-        raise IndexFolderError(f"{place} cannot be written to: {problem.strerror}") from None
     if not keep:
         removed_at_exit(folder)
     return folder
+
+
+@contextmanager
+def _naming(place: str | PathLike[str]) -> Iterator[None]:
+    """Name the place that a folder could not be made in."""
+    try:
+        yield
+    except OSError as problem:
+        raise IndexFolderError(f"{place} cannot be written to: {problem.strerror}") from None
 
 
 def removed_at_exit(folder: Path) -> Path:
