@@ -52,6 +52,13 @@ install() {
   "${pip[@]}" install --disable-pip-version-check -c constraints.txt -e '.[connect,dev,images,lab]'
 }
 
+# On a terminal: how long it has taken, and what pip is doing now.
+show_progress() {
+  while sleep 1; do
+    printf '\r\033[K  %d s  %s' "$SECONDS" "$(grep -v WARNING "$log" 2>/dev/null | tail -n 1 | cut -c 1-60)"
+  done
+}
+
 if venv_is_sound && recipe | cmp -s - "$stamp"; then
   exit 0
 fi
@@ -62,6 +69,11 @@ if ! venv_is_sound; then
   make_venv "$python"
 fi
 rm -f "$stamp"
+if [ -t 1 ]; then
+  show_progress &
+  progress=$!
+  trap 'kill "$progress" 2>/dev/null; printf "\r\033[K"' EXIT
+fi
 if ! install >"$log" 2>&1; then
   tail -n 20 "$log" >&2
   echo "The packages could not be installed; the whole log is .venv/setup.log" >&2
