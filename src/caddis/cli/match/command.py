@@ -112,7 +112,7 @@ class MatchOptions:
 def command(options: MatchOptions) -> None:
     """Find the subscriptions that each event satisfies.
 
-    Reads events from Parquet, JSON lines or CSV files, and writes a folder
+    Reads events from Parquet, JSON lines, CSV or Arrow files, and writes a folder
     with one row (event_id, subscription_id) for each match.
     """
     if not options.stream and (options.once or options.checkpoint):
