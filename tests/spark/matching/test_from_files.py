@@ -400,7 +400,7 @@ def test_names_that_differ_by_case_alone_are_refused_as_in_spark(
     path = write(tmp_path / "x.parquet", pa.table({"event_id": [1], "x": [1], "X": [2]}))
     with pytest.raises(AnalysisException):
         spark.read.parquet(str(path))
-    with pytest.raises(EventError, match="several columns have the same name, but for its case"):
+    with pytest.raises(EventError, match="several columns have names that differ only in case"):
         caddis.match_files(spark, path, table({}))
 
 
