@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from caddis.arrays import Bytes, Floats, Int32s, Int64s, Words, offsets_of, places_in_rows
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel, kernel
 from caddis.errors import SealedError
 from caddis.language import is_text
 from caddis.sealed.prefilter import bytes_of
@@ -51,7 +51,7 @@ ROW, STREAM, STREAM_END, EPOCH, WORDS, DIMENSIONS, CLAUSES, TOKENS, VECTORS, BOD
 """What is known of a part. STREAM and BODY, where its counts begin, are places in the bytes."""
 
 
-@kernel
+@inner_kernel(borrows=True)
 def whole(data: Bytes, at: int, size: int) -> int:
     """The whole number in `size` bytes, the lowest first; 8 bytes are signed."""
     number = np.int64(0)
@@ -60,7 +60,7 @@ def whole(data: Bytes, at: int, size: int) -> int:
     return int(number)
 
 
-@kernel
+@inner_kernel(borrows=True)
 def read_part(data: Bytes, at: int, end: int, part: Int64s) -> int:
     """Read the sizes of the part at a place into `part`; returns what is wrong with it."""
     if end - at < HEAD_BYTES:
@@ -90,7 +90,7 @@ def read_part(data: Bytes, at: int, end: int, part: Int64s) -> int:
     return check_numbers(data, part) if fits else MISFIT
 
 
-@kernel
+@inner_kernel(borrows=True)
 def check_numbers(data: Bytes, part: Int64s) -> int:
     """Whether the tokens of each clause ascend, and all of the vectors' numbers are finite."""
     at = part[BODY] + part[CLAUSES] * (COUNT_BYTES + 8 * part[WORDS])
@@ -133,13 +133,24 @@ def read_parts(data: Bytes, starts: Int64s, problems: Bytes, parts: Int64s) -> i
             problem = read_part(data, at + SIZE_BYTES, at + SIZE_BYTES + size, part)
             if used < len(parts):
                 part[ROW] = row
-                parts[used] = part
+                for field in range(FIELDS):
+                    parts[used, field] = part[field]
             used += 1
             at += SIZE_BYTES + size
         if problem != SOUND:
             problems[row] = problem
             used = before
     return used
+
+
+@inner_kernel(borrows=True)
+def copy_bytes(data: Bytes, at: int, size: int, target: Bytes, to: int) -> None:
+    """Copy some bytes.
+
+    To assign them all at once, numba compiles a second of what raises an error if sizes differ.
+    """
+    for i in range(size):
+        target[to + i] = data[at + i]
 
 
 @kernel
@@ -157,13 +168,13 @@ def copy_parts(
             clause += 1
             at += COUNT_BYTES
         size = 8 * part[CLAUSES] * part[WORDS]
-        filters[at_filter : at_filter + size] = data[at : at + size]
+        copy_bytes(data, at, size, filters, at_filter)
         at, at_filter = at + size, at_filter + size
         size = 8 * part[TOKENS]
-        tokens[at_token : at_token + size] = data[at : at + size]
+        copy_bytes(data, at, size, tokens, at_token)
         at, at_token = at + size, at_token + size
         size = 8 * part[VECTORS] * part[DIMENSIONS]
-        vectors[at_vector : at_vector + size] = data[at : at + size]
+        copy_bytes(data, at, size, vectors, at_vector)
         at_vector += size
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from caddis.arrays import Bools, Int32s, Int64s, Words
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel, kernel
 
 
-@kernel
+@inner_kernel(borrows=True)
 def has_token(token: np.uint64, tokens: Words, begin: int, end: int) -> bool:
     """Whether a token is among those from `begin` to `end`, which ascend."""
     last = end
@@ -27,7 +27,7 @@ def has_token(token: np.uint64, tokens: Words, begin: int, end: int) -> bool:
     return begin < last and tokens[begin] == token
 
 
-@kernel
+@inner_kernel(borrows=True)
 def has_tokens(
     row: int,
     clause: int,
@@ -73,7 +73,8 @@ def pairs_with_tokens(
             if has_tokens(row, clause, token_starts, tokens, event_starts, event_tokens):
                 if used == len(found):
                     larger = np.empty((2 * used, 2), np.int32)
-                    larger[:used] = found
+                    for pair in range(used):
+                        larger[pair, 0], larger[pair, 1] = found[pair, 0], found[pair, 1]
                     found = larger
                 found[used, 0], found[used, 1] = row, clause
                 used += 1

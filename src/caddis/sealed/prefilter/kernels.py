@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from caddis.arrays import Bytes, Int32s, Int64s, Words
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel, kernel
 
 Places = npt.NDArray[np.uint16]
 """A filter has at most 2^16 bits, so a place fits into 16 bits."""
@@ -48,7 +48,7 @@ EIGHTS = np.uint64(0x0F0F0F0F0F0F0F0F)
 SUM = np.uint64(0x0101010101010101)
 
 
-@kernel(forceinline=True)
+@inner_kernel(borrows=True, forceinline=True)
 def ones_of(word: np.uint64) -> np.int64:
     """How many bits are set; LLVM knows this form and makes one instruction of it."""
     word = word - ((word >> ONE) & PAIRS)
@@ -57,7 +57,7 @@ def ones_of(word: np.uint64) -> np.int64:
     return np.int64((word * SUM) >> np.uint64(56))
 
 
-@kernel(forceinline=True)
+@inner_kernel(borrows=True, forceinline=True)
 def lowest_place(word: np.uint64) -> np.int64:
     """The place of the lowest bit that is set; 64 if none is."""
     # word - 1 flips the lowest set bit and the zeros below it: count those zeros.
@@ -73,11 +73,13 @@ def set_places(filters: Words, places: Int32s, starts: Int64s) -> None:
             filters[row, place >> 6] |= ONE << np.uint64(place & 63)
 
 
-@kernel
+@inner_kernel
 def enlarged(pairs: Int32s) -> Int32s:
     """A copy with twice the room."""
     larger = np.empty((2 * len(pairs), 2), np.int32)
-    larger[: len(pairs)] = pairs
+    # As in `copy_bytes`: to assign all at once is slow to compile.
+    for pair in range(len(pairs)):
+        larger[pair, 0], larger[pair, 1] = pairs[pair, 0], pairs[pair, 1]
     return larger
 
 
@@ -91,7 +93,7 @@ MASKS = (
 )
 
 
-@kernel
+@inner_kernel(borrows=True)
 def turn_square(square: Words) -> None:
     """Bit j of word i becomes bit i of word j (Hacker's Delight, 7-3).
 
@@ -147,7 +149,7 @@ def choose_keys(filters: Words, chosen: Int32s, sample: Words, count: int) -> Pl
     return keys
 
 
-@kernel
+@inner_kernel(borrows=True)
 def list_places(filters: Words, row: int, places: Places) -> int:
     """Write the places that are set in a filter, ascending; returns how many there are."""
     used = 0
@@ -160,7 +162,7 @@ def list_places(filters: Words, row: int, places: Places) -> int:
     return used
 
 
-@kernel
+@inner_kernel(borrows=True)
 def pick(places: Places, begin: int, end: int, sample: Words, left: Words) -> None:
     """Bring to the front of places[begin:end] the place that the fewest events have.
 
@@ -214,7 +216,7 @@ def find_pairs(
     return pairs, used, inspected
 
 
-@kernel
+@inner_kernel(borrows=True)
 def intersect(keys: Places, row: int, first: int, bitmaps: Words, levels: Words) -> int:
     """Fill the levels behind `first`; returns the last level that still has rows.
 
@@ -232,7 +234,7 @@ def intersect(keys: Places, row: int, first: int, bitmaps: Words, levels: Words)
     return len(levels) - 1
 
 
-@kernel
+@inner_kernel(borrows=True)
 def compare(
     filters: Words, row: int, events: Words, levels: Words, pairs: Int32s, used: int
 ) -> tuple[int, int]:
@@ -275,7 +277,8 @@ def in_row_order(
     places, end = np.empty(rows, np.int64), 0
     for row in range(rows):
         places[row] = end + len(default)
-        found_clauses[end : end + len(default)] = default
+        for i in range(len(default)):
+            found_clauses[end + i] = default[i]
         found_rows[end : end + counts[row]] = row
         end += counts[row]
     for i in range(len(pairs)):

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from caddis.arrays import Bools, Bytes, Int64s, Words
-from caddis.compiling import kernel
+from caddis.compiling import inner_kernel, kernel
 from caddis.sealed.design import WORD
 from caddis.sealed.prefilter.kernels import ONE, lowest_place
 from caddis.sealed.prefilter.prefilter import check_bits, read_only
@@ -47,7 +47,7 @@ def encode_all(filters: Words, blobs: Bytes) -> Int64s:
     return lengths
 
 
-@kernel
+@inner_kernel(borrows=True)
 def list_gaps(filters: Words, row: int, gaps: Int64s) -> int:
     """Write the gaps of a filter and the one that leads behind its end; returns how many."""
     count, before = 0, -1
@@ -63,7 +63,7 @@ def list_gaps(filters: Words, row: int, gaps: Int64s) -> int:
     return count + 1
 
 
-@kernel
+@inner_kernel(borrows=True)
 def best_parameter(gaps: Int64s, count: int) -> tuple[int, int]:
     """The parameter under which the codes are shortest, and how many bits they take."""
     best, fewest = 0, 1 << 62
@@ -76,7 +76,7 @@ def best_parameter(gaps: Int64s, count: int) -> tuple[int, int]:
     return best, fewest
 
 
-@kernel
+@inner_kernel(borrows=True)
 def write_codes(gaps: Int64s, count: int, parameter: int, blobs: Bytes, row: int) -> None:
     """Write the codes of gaps into a blob whose bytes are all 0, so only ones are set."""
     blobs[row, 0] = 1 + parameter
@@ -106,7 +106,7 @@ def decode_all(data: Bytes, ends: Int64s, filters: Words) -> Bools:
     return formed
 
 
-@kernel
+@inner_kernel(borrows=True)
 def read_plain(data: Bytes, begin: int, end: int, filters: Words, row: int) -> bool:
     """Fill a filter from its bytes, if their number is right."""
     if end - begin != 8 * filters.shape[1]:
@@ -116,7 +116,7 @@ def read_plain(data: Bytes, begin: int, end: int, filters: Words, row: int) -> b
     return True
 
 
-@kernel
+@inner_kernel(borrows=True)
 def read_codes(data: Bytes, begin: int, end: int, filters: Words, row: int) -> bool:
     """Fill a filter from Rice codes behind their parameter; returns whether they end well."""
     parameter, size = int(data[begin]) - 1, 64 * filters.shape[1]
@@ -142,13 +142,13 @@ def read_codes(data: Bytes, begin: int, end: int, filters: Words, row: int) -> b
     return False
 
 
-@kernel(forceinline=True)
+@inner_kernel(borrows=True, forceinline=True)
 def bit_at(data: Bytes, at: int) -> int:
     """A bit of the bytes, each of which begins with its lowest bit."""
     return (int(data[at >> 3]) >> (at & 7)) & 1
 
 
-@kernel
+@inner_kernel(borrows=True)
 def only_zeros(data: Bytes, at: int, stop: int) -> bool:
     """Whether less than a byte is left, and only zeros in it."""
     if stop - at > 7:
