@@ -26,6 +26,7 @@ SCHEMA = pa.schema(
         ("at", pa.timestamp("us", "UTC")),
         ("photo", pa.binary()),
         ("tags", pa.list_(pa.string())),
+        ("marks", pa.list_(pa.bool_())),
         ("seller", pa.struct([("name", pa.string()), ("stars", pa.int16())])),
         ("order", pa.int32()),
         ("odd", pa.string()),
