@@ -1,8 +1,10 @@
 """Archives are downloaded once a machine, checked, and removed when nobody uses them."""
 
+import errno
 import fcntl
 import multiprocessing
 import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -81,6 +83,73 @@ def test_the_least_recently_used_archive_is_removed_unless_it_is_in_use(
     assert not (root / f"{b}.lock").exists()
 
 
+def test_what_is_not_the_caches_own_is_left_alone(tmp_path: Path, archives: dict[str, Path]):
+    root = tmp_path / "cache"
+    other = root / "somebody"
+    other.mkdir(parents=True)
+    (other / "file").write_text("much" * SIZE)
+    fetch_all(LocalCache(root, 0), archives)
+    assert (other / "file").exists()
+
+
+def test_a_removal_that_was_cut_short_leaves_no_folder_in_part(
+    tmp_path: Path, archives: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+):
+    root, (a, b, _) = tmp_path / "cache", archives
+    user = LocalCache(root, 10**6)
+    user.fetch(a, "it", copying(archives[a]))
+    user.release()
+
+    remove = shutil.rmtree
+
+    def killed(folder: Path, *, ignore_errors: bool = False) -> None:
+        if folder.name.startswith(a):
+            raise KeyboardInterrupt
+        remove(folder, ignore_errors=ignore_errors)
+
+    tight = LocalCache(root, 0)
+    monkeypatch.setattr(shutil, "rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        tight.fetch(b, "it", copying(archives[b]))
+    assert not (root / a).exists()
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path, archives: dict[str, Path]):
+    root, (a, b, _) = tmp_path / "cache", archives
+    left = root / f"{a}.part-1"
+    left.mkdir(parents=True)
+    (left / "archive").write_text("the beginning")
+    LocalCache(root, 10**6).fetch(b, "it", copying(archives[b]))
+    assert not left.exists()
+
+
+def test_what_another_process_downloads_is_not_taken_for_a_leftover(
+    tmp_path: Path, archives: dict[str, Path]
+):
+    root, (a, b, _) = tmp_path / "cache", archives
+
+    def while_another_fetches(file: Path) -> None:
+        LocalCache(root, 10**6).fetch(b, "it", copying(archives[b]))
+        copying(archives[a])(file)
+
+    assert LocalCache(root, 10**6).fetch(a, "it", while_another_fetches).is_dir()
+
+
+def test_what_was_deleted_at_its_source_is_named(tmp_path: Path, archives: dict[str, Path]):
+    digest, archive = next(iter(archives.items()))
+    archive.unlink()
+    with pytest.raises(IndexFolderError, match="s3://it is gone"):
+        LocalCache(tmp_path / "cache", 10**6).fetch(digest, "s3://it", copying(archive))
+
+
+def test_a_full_disk_is_named_with_the_remedy(tmp_path: Path, archives: dict[str, Path]):
+    def no_room(_: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(IndexFolderError, match=r"No space left.*CADDIS_INDEX_CACHE names another"):
+        LocalCache(tmp_path / "cache", 10**6).fetch(next(iter(archives)), "s3://it", no_room)
+
+
 def test_a_process_holds_on_to_the_last_ones_only(
     tmp_path: Path, archives: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ):
@@ -143,3 +212,20 @@ def test_another_users_cache_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
     with pytest.raises(EnvironmentProblem, match="is another user's"):
         LocalCache(tmp_path, 1)
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentProblem, match="name another folder with CADDIS_INDEX_CACHE"):
+        LocalCache(tmp_path / "file" / "cache", 1)
+
+
+def test_a_link_of_another_user_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "mine").mkdir()
+    link = tmp_path / "cache"
+    link.symlink_to(tmp_path / "mine")
+    LocalCache(link, 1)
+    theirs = os.lstat(link)
+    monkeypatch.setattr(Path, "lstat", lambda _: os.stat_result((*theirs[:4], 12345, *theirs[5:])))
+    with pytest.raises(EnvironmentProblem, match="is another user's"):
+        LocalCache(link, 1)

@@ -1,12 +1,14 @@
 """Archives from elsewhere, each downloaded once a machine and kept unpacked in a bounded folder.
 
-    <digest>/        an unpacked archive, named by the SHA-256 of the archive: never changed
-    <digest>.lock    held together by those who use it, and alone by who downloads or removes it
+    <digest>/          an unpacked archive, named by the SHA-256 of the archive: never changed
+    <digest>.lock      held together by those who use it, and alone by who downloads or removes it
+    <digest>.part-*    what is being downloaded or removed; of a process that was killed, a leftover
 
 A folder appears under its name by one rename, when its archive has arrived whole and its digest was
-right. So of several workers of a machine one downloads, and the others wait. When the folders take
-more than the limit, those that nobody uses are removed, beginning with the one that was asked for
-longest ago; a process holds on to the last ones that it asked for.
+right, and it disappears by one, so it is never there in part. Of several workers of a machine one
+downloads, and the others wait. When the folders take more than the limit, those that nobody uses
+are removed, beginning with the one that was asked for longest ago; a process holds on to the last
+ones that it asked for. Whatever else is in the folder is left alone.
 
 CADDIS_INDEX_CACHE names another folder than the default, and CADDIS_INDEX_CACHE_GB another limit
 than 20 GB.
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections import OrderedDict
@@ -32,6 +35,8 @@ DEFAULT_GB = 20.0
 HELD = 64
 """A process holds on to this many: more than a store has segments."""
 _OWNER_ONLY = 0o700
+_PART = ".part-"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class LocalCache:
@@ -43,8 +48,14 @@ class LocalCache:
     def __init__(self, root: Path, most_bytes: int) -> None:
         self.root, self._most_bytes = root, most_bytes
         self._held: OrderedDict[str, int] = OrderedDict()
-        root.mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
-        if root.stat().st_uid != os.geteuid():
+        try:
+            root.mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
+        except OSError as problem:
+            raise EnvironmentProblem(
+                f"{root} cannot be made ({problem.strerror}); name another folder with {FOLDER}"
+            ) from None
+        # Of a link, too: another user could lead us by it into a folder of our own.
+        if root.stat().st_uid != os.geteuid() or root.lstat().st_uid not in (0, os.geteuid()):
             raise EnvironmentProblem(f"{root} is another user's; name another folder with {FOLDER}")
 
     def fetch(self, digest: str, name: str, download: Callable[[Path], None]) -> Path:
@@ -72,9 +83,7 @@ class LocalCache:
         return folder
 
     def _fill(self, folder: Path, name: str, download: Callable[[Path], None]) -> None:
-        for left in self.root.glob(f"{folder.name}.new-*"):
-            shutil.rmtree(left)
-        draft = Path(tempfile.mkdtemp(prefix=f"{folder.name}.new-", dir=self.root))
+        draft = self._part_of(folder.name)
         try:
             download(draft / "archive")
             found = digest_of(draft / "archive")
@@ -84,10 +93,24 @@ class LocalCache:
                 )
             unpack(draft / "archive", draft / "content")
             (draft / "content").rename(folder)
+        except FileNotFoundError:
+            raise IndexFolderError(
+                f"{name} is gone: it was deleted since its address was read"
+            ) from None
+        except OSError as problem:
+            raise IndexFolderError(
+                f"{name} cannot be kept in {self.root}: {problem.strerror or problem}; {FOLDER} "
+                "names another folder"
+            ) from None
         finally:
             shutil.rmtree(draft)
 
+    def _part_of(self, digest: str) -> Path:
+        return Path(tempfile.mkdtemp(prefix=f"{digest}{_PART}", dir=self.root))
+
     def _hold(self, digest: str, lock: int) -> None:
+        if digest in self._held:  # another thread was quicker
+            os.close(self._held.pop(digest))
         self._held[digest] = lock
         while len(self._held) > HELD:
             os.close(self._held.popitem(last=False)[1])
@@ -98,16 +121,28 @@ class LocalCache:
             os.close(self._held.popitem()[1])
 
     def _evict(self) -> None:
-        folders = [one for one in self.root.iterdir() if one.is_dir() and "." not in one.name]
+        self._remove_leftovers()
+        folders = [one for one in self.root.iterdir() if _DIGEST.fullmatch(one.name)]
         sizes = {one: _size(one) for one in folders}
         excess = sum(sizes.values()) - self._most_bytes
         for folder in sorted(folders, key=_last_used):
             if excess <= 0:
                 return
             with suppress(BlockingIOError), self._alone(folder.name, wait=False):
-                shutil.rmtree(folder, ignore_errors=True)
+                if folder.is_dir():
+                    part = folder.rename(self._part_of(folder.name))
+                    shutil.rmtree(part, ignore_errors=True)
                 (self.root / f"{folder.name}.lock").unlink()
                 excess -= sizes[folder]
+
+    def _remove_leftovers(self) -> None:
+        """Remove what processes left behind that were killed; others hold a lock."""
+        for part in self.root.glob(f"*{_PART}*"):
+            digest = part.name.partition(_PART)[0]
+            if not _DIGEST.fullmatch(digest):
+                continue
+            with suppress(BlockingIOError), self._alone(digest, wait=False):
+                shutil.rmtree(part, ignore_errors=True)
 
     @contextmanager
     def _alone(self, digest: str, *, wait: bool = True) -> Iterator[None]:
