@@ -4,6 +4,7 @@ import multiprocessing
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
@@ -138,6 +139,43 @@ def test_old_versions_and_their_segments_are_deleted(
     assert len(pairs(store.reader())) == 3
 
 
+def test_segments_stay_while_it_cannot_be_read_who_uses_them(
+    store: SubscriptionStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(bucket_module, "KEPT_VERSIONS", 2)
+    monkeypatch.setattr(bucket_module, "ABANDONED", timedelta(0))
+    store.upsert(table(ann="TRUE"))
+    store.upsert(table(bo="TRUE"))
+    writer = SubscriptionStore.open(store.address)
+    create, read = VersionBucket._create, Objects.read
+
+    def busy(self: Objects, name: str) -> bytes:
+        raise IndexFolderError("slow down")
+
+    def create_and_be_busy(self: VersionBucket, *given: object) -> None:
+        create(self, *given)  # type: ignore[arg-type]
+        monkeypatch.setattr(Objects, "read", busy)
+
+    monkeypatch.setattr(VersionBucket, "_create", create_and_be_busy)
+    writer.remove(["bo"])
+    monkeypatch.setattr(Objects, "read", read)
+    assert "will be deleted later: slow down" in caplog.text
+    assert len(pairs(store.reader())) == 3
+
+
+def test_what_is_remembered_of_old_versions_is_bounded(
+    store: SubscriptionStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bucket_module, "KEPT_VERSIONS", 2)
+    monkeypatch.setattr(bucket_module, "REMEMBERED", 4)
+    for number in range(8):
+        store.upsert(table(ann=f"price > {number}"))
+    versions = cast("VersionBucket", store._versions)
+    assert len(versions._digests) <= 4
+    assert len(versions._segments_of) == 2
+    assert len(store) == 1
+
+
 def test_settings_change_with_a_version_of_their_own(store: SubscriptionStore):
     before = store.version
     store.allow([coastal])
@@ -230,6 +268,40 @@ def test_a_writer_that_slept_while_its_number_came_and_went_is_overtaken(
     assert len(Objects(store.address).names("versions")) == 2
 
 
+def test_a_writer_whose_answer_got_lost_is_not_overtaken_by_itself(
+    store: SubscriptionStore, monkeypatch: pytest.MonkeyPatch
+):
+    create = Objects.create
+
+    def sent_twice(self: Objects, name: str, content: bytes) -> None:
+        create(self, name, content)
+        create(self, name, content)
+
+    monkeypatch.setattr(Objects, "create", sent_twice)
+    store.upsert(table(ann="TRUE"))
+    assert store.remove(["ann"]) == 1
+    assert (len(store), store.version) == (0, "00000003")
+
+
+def test_a_reader_moves_on_when_its_segment_is_deleted_meanwhile(
+    store: SubscriptionStore, looks_every_time: None, monkeypatch: pytest.MonkeyPatch
+):
+    store.upsert(table(ann="TRUE"))
+    reader, download, late = StoreReader(store.address), Objects.download, [True]
+    objects = Objects(store.address)
+
+    def deleted_just_before(self: Objects, name: str, file: Path) -> None:
+        if late.pop() if late else False:
+            other = SubscriptionStore.open(store.address)
+            other.upsert(table(ann="price > 15"))
+            objects.delete(name)
+        download(self, name, file)
+
+    monkeypatch.setattr(Objects, "download", deleted_just_before)
+    reader.use(None)
+    assert pairs(reader) == {(1, "ann"), (2, "ann")}
+
+
 def test_without_obstore_a_store_can_be_read_and_not_changed(
     store: SubscriptionStore, monkeypatch: pytest.MonkeyPatch
 ):
@@ -278,6 +350,7 @@ def test_an_archive_is_handed_over_at_a_uri(bucket: str, tmp_path: Path):
     assert (here / "file").read_text() == "something"
 
 
-def test_a_scheme_that_nobody_knows_is_refused():
-    with pytest.raises(IndexFolderError, match="ftp://host/store cannot be used"):
-        SubscriptionStore.open("ftp://host/store")
+def test_a_scheme_that_nobody_knows_is_refused_without_what_its_query_says():
+    with pytest.raises(IndexFolderError, match="ftp://host/store cannot be used") as refused:
+        SubscriptionStore.open("ftp://user:secret@host/store?password=secret")
+    assert "secret" not in str(refused.value)

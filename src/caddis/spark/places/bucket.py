@@ -17,8 +17,8 @@ import logging
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,6 +41,8 @@ POLL_SECONDS = 1.0
 """How long a worker that follows the store trusts that it knows the current version: looking costs
 a request, and a stream may begin hundreds of tasks a second.
 """
+REMEMBERED = 4096
+"""Segments whose digests a process remembers, many more than the kept versions have together."""
 ABANDONED = timedelta(days=1)
 """A segment older than this that no version mentions was left behind by a writer that died."""
 
@@ -69,12 +71,13 @@ class _Manifest:
         return cls(digests, removed, files)
 
     def content(self) -> bytes:
+        """What is written; no two writers write the same."""
         removed = {
             name: _text(zlib.compress(links.astype(np.int32).tobytes()))
             for name, links in self.removed.items()
         }
         files = {name: _text(file) for name, file in self.files.items()}
-        plain = {"segments": self.digests, "removed": removed, "files": files}
+        plain = {"segments": self.digests, "removed": removed, "files": files, "by": uuid4().hex}
         return json.dumps(plain).encode()
 
 
@@ -164,7 +167,10 @@ class VersionBucket:
         digests = {name: self._digests[name] for name in segments}
         number = int(base.name) + 1
         self._create(number, _Manifest(digests, removed, self._base(base).files))
-        self._delete_unused()
+        try:
+            self._delete_unused()
+        except IndexFolderError as problem:
+            logger.warning("what is no longer used will be deleted later: %s", problem)
         return Version(f"{number:08}", segments, removed)
 
     def add_segment(self, write: Callable[[Path], None]) -> str:
@@ -176,10 +182,8 @@ class VersionBucket:
             texts.mkdir()
             write(folder)
             (folder / TEXTS).rename(texts / TEXTS)
-            self._digests[name] = (
-                self._add(folder, f"{SEGMENTS}/{name}.zip"),
-                self._add(texts, f"{TEXT_ARCHIVES}/{name}.zip"),
-            )
+            matcher = self._add(folder, f"{SEGMENTS}/{name}.zip")
+            self._remember({name: (matcher, self._add(texts, f"{TEXT_ARCHIVES}/{name}.zip"))})
         return name
 
     def discard(self, segment: str) -> None:
@@ -225,26 +229,48 @@ class VersionBucket:
 
     def _create(self, number: int, manifest: _Manifest) -> None:
         name = _manifest_name(number)
+        content = manifest.content()
         try:
-            self._objects.create(name, manifest.content())
+            self._objects.create(name, content)
         except FileExistsError:
-            raise Overtaken from None
+            # A request whose answer got lost is sent again, and then it is we who were first.
+            if not self._has(name, content):
+                raise Overtaken from None
         if number <= self._numbers()[-1] - KEPT_VERSIONS:
             # The number was free only because so many others were published and it was deleted.
             self._objects.delete(name)
             raise Overtaken
 
+    def _has(self, name: str, content: bytes) -> bool:
+        with suppress(FileNotFoundError):
+            return self._objects.read(name) == content
+        return False
+
     def _manifest(self, name: str) -> _Manifest:
         try:
-            manifest = _Manifest.of(self._objects.read(f"{VERSIONS}/{name}.json"))
+            manifest = self._read(name)
         except FileNotFoundError:
             raise IndexFolderError(
                 f"{self!r}: version {name} is gone; only the last {KEPT_VERSIONS} are kept"
             ) from None
+        self._remember(manifest.digests)
+        return manifest
+
+    def _read(self, name: str) -> _Manifest:
+        """A version's manifest; raises FileNotFoundError if it has been deleted."""
+        content = self._objects.read(f"{VERSIONS}/{name}.json")
+        try:
+            return _Manifest.of(content)
         except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as problem:
             raise IndexFolderError(f"{self!r}: version {name} is damaged: {problem}") from None
-        self._digests |= manifest.digests
-        return manifest
+
+    def _remember(self, digests: dict[str, tuple[str, str]]) -> None:
+        """Remember the digests of segments, and forget those that were named longest ago."""
+        for segment in digests:
+            self._digests.pop(segment, None)
+        self._digests |= digests
+        for segment in list(self._digests)[:-REMEMBERED]:
+            del self._digests[segment]
 
     def _numbers(self) -> list[int]:
         names = (name.removesuffix(".json") for name in self._objects.names(VERSIONS))
@@ -266,16 +292,16 @@ class VersionBucket:
                     self._objects.delete(f"{folder}/{name}")
         for number in old:
             self._objects.delete(_manifest_name(number))
+        self._segments_of = {number: self._segments_of[number] for number in kept}
 
     def _mentioned(self, numbers: list[int]) -> set[str]:
         """The segments of versions; another writer may have deleted some of them just now."""
         for number in numbers:
             if number not in self._segments_of:
-                try:
-                    segments = frozenset(self._manifest(f"{number:08}").digests)
-                except IndexFolderError:
-                    segments = frozenset()
-                self._segments_of[number] = segments
+                segments: Iterable[str] = ()
+                with suppress(FileNotFoundError):
+                    segments = self._read(f"{number:08}").digests
+                self._segments_of[number] = frozenset(segments)
         return {name for number in numbers for name in self._segments_of[number]}
 
 

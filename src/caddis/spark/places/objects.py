@@ -46,7 +46,8 @@ class Objects:
         try:
             self._files, root = connect(uri)
         except (pa.ArrowException, OSError) as problem:
-            raise IndexFolderError(f"{self!r} cannot be used: {_first_line(problem)}") from None
+            said = _first_line(problem).replace(uri, repr(self))
+            raise IndexFolderError(f"{self!r} cannot be used: {said}") from None
         self._root = root.rstrip("/")
 
     def __repr__(self) -> str:
