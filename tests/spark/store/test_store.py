@@ -610,3 +610,22 @@ def test_a_writer_that_is_killed_at_any_step_leaves_a_sound_store(
         except (caddis.errors.CaddisError, OSError, ValueError, AssertionError) as problem:
             failures[f"{step}: {done[-1]}"] = repr(problem)
     assert failures == {}
+
+
+def test_a_reader_notices_a_new_store_in_the_place_of_one_that_was_deleted(tmp_path: Path):
+    place = tmp_path / "store"
+    SubscriptionStore.create(place, SCHEMA).upsert(table({"ann": "TRUE"}))
+    reader = SubscriptionStore.open(place).reader()
+    shutil.rmtree(place)
+    SubscriptionStore.create(place, SCHEMA).upsert(table({"bo": "TRUE"}))
+    reader.use(SubscriptionStore.open(place).version)
+    assert {name for _, name in pairs_of(reader)} == {"bo"}
+
+
+def test_a_reader_goes_on_while_there_is_no_store_in_its_place(tmp_path: Path):
+    place = tmp_path / "store"
+    SubscriptionStore.create(place, SCHEMA).upsert(table({"ann": "TRUE"}))
+    reader = SubscriptionStore.open(place).reader()
+    shutil.rmtree(place)
+    reader.use(reader.version)
+    assert {name for _, name in pairs_of(reader)} == {"ann"}

@@ -5,6 +5,7 @@
     store/
       store.json            format, time zone
       events.schema         the Arrow schema of the events
+      FOUNDED               empty; its time tells the store from a later one in the same place
       CURRENT               the name of the current version: one line, replaced atomically
       versions/00000012/    manifest.json: segments, oldest first; *.removed.npy: their dead links
       segments/00000007/    a compiled Matcher, and subscriptions.arrow: its ids and WHERE texts
@@ -36,6 +37,7 @@ from caddis.files import locked, replace_file
 
 TEXTS = "subscriptions.arrow"
 """The ids and WHERE texts of a segment, which only a change of the store needs."""
+FOUNDED = "FOUNDED"
 KEPT_VERSIONS = 32
 """A batch job reads the version that it was planned with, until this many newer ones exist."""
 
@@ -63,6 +65,10 @@ class Versions(Protocol):
     @property
     def exists(self) -> bool:
         """Whether there is a store."""
+
+    @property
+    def founded(self) -> int | None:
+        """When the store was founded, in any unit; None if that takes long to find out."""
 
     @property
     def current_name(self) -> str:
@@ -128,6 +134,14 @@ class VersionFolder:
         return (self.root / "CURRENT").exists()
 
     @property
+    def founded(self) -> int | None:
+        """When the store was founded, in nanoseconds; None if it is gone."""
+        try:
+            return (self.root / FOUNDED).stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
+
+    @property
     def followed_name(self) -> str:
         """The name of the current version: looking costs nothing."""
         return self.current_name
@@ -142,6 +156,7 @@ class VersionFolder:
             (self.root / "segments").mkdir(parents=True)
         for name, content in files.items():
             (self.root / name).write_bytes(content)
+        (self.root / FOUNDED).touch()
         self.publish((), {})
 
     def replace(self, base: Version, files: Mapping[str, bytes]) -> None:  # noqa: ARG002

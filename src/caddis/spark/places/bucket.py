@@ -91,6 +91,8 @@ class VersionBucket:
         self._looked = (-POLL_SECONDS, "")
         self._segments_of: dict[int, frozenset[str]] = {}
 
+    founded = None
+
     def __repr__(self) -> str:
         return without_secrets(self.address)
 

@@ -151,9 +151,11 @@ class StoreReader:
         self._versions = versions_at(address)
         self._version: Version | None = None
         self._segments: dict[str, LinkMatcher] = {}
+        self._founded = self._versions.founded
 
     def use(self, version_name: str | None) -> None:
         """Switch to a version, or to the current one; segments that it shares stay loaded."""
+        self._notice_another_store()
         name = version_name or self._versions.followed_name
         if self._version is not None and self._version.name == name:
             return
@@ -165,6 +167,12 @@ class StoreReader:
             if version_name or current == name:
                 raise
             self.use(current)
+
+    def _notice_another_store(self) -> None:
+        """Forget a store that was deleted, if there is a new one: its names begin again."""
+        founded = self._versions.founded
+        if founded != self._founded and founded is not None:
+            self._founded, self._version, self._segments = founded, None, {}
 
     def _load(self, version: Version) -> None:
         loaded = {name: self._segments[name] for name in version.segments if name in self._segments}
