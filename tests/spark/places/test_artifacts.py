@@ -4,6 +4,9 @@ The workers of a local session could see the driver's folders. `tests/spark/test
 that they need not.
 """
 
+import gc
+import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import caddis
 from caddis.errors import IndexFolderError
-from caddis.spark.matching.reporting import ObservedReports
+from caddis.spark.matching.reporting import ObservedReports, _listener_of
 from caddis.spark.places import Artifacts, local_folder, place, place_for
 from caddis.spark.places.artifacts import add_artifact
 from tests.spark.apart import WHERES, moody
@@ -44,6 +47,18 @@ def test_an_artifact_is_added_once(spark: SparkSession, tmp_path: Path):
     assert Artifacts(spark).hand_over(tmp_path) == first
     (tmp_path / "file").write_text("something else")
     assert Artifacts(spark).hand_over(tmp_path) != first
+
+
+def test_what_was_added_already_is_not_kept_twice(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "content").mkdir()
+    (tmp_path / "content" / "file").write_text("added again and again")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    for _ in range(3):
+        add_artifact(spark, tmp_path / "content", without=())
+    assert len(list((tmp_path / "temporary").glob("caddis-*"))) == 1
 
 
 def test_an_artifact_that_is_not_there_is_named(spark: SparkSession, tmp_path: Path):
@@ -98,6 +113,29 @@ def test_all_micro_batches_of_a_stream_are_reported(apart: None, events: DataFra
         assert time.monotonic() < end, "not every micro-batch was reported"
         time.sleep(0.1)
     spark.catalog.dropTempView("apart")
+
+
+def test_a_session_has_one_listener_which_forgets_what_nobody_reads(
+    apart: None, events: DataFrame, tmp_path: Path
+):
+    spark = events.sparkSession
+    events.write.parquet(str(tmp_path / "events"))
+    stream = spark.readStream.schema(events.schema).parquet(str(tmp_path / "events"))
+    report = caddis.Report()
+    caddis.match(stream, WHERES, [coastal, moody], report=report)
+    listener = _listener_of(spark)
+    wanted = set(listener._wanted)
+    caddis.match(stream, WHERES, [coastal, moody])
+    gc.collect()
+    assert _listener_of(spark) is listener
+    assert set(listener._wanted) == wanted
+
+
+def test_nobody_waits_for_a_match_whose_report_is_not_read(apart: None, events: DataFrame):
+    waiting = threading.active_count()
+    for _ in range(3):
+        caddis.match(events, WHERES, [coastal, moody], report=caddis.Report())
+    assert threading.active_count() == waiting
 
 
 def test_a_report_of_a_match_that_has_not_run_is_empty(

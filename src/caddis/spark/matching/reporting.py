@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import json
 import threading
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -160,42 +160,53 @@ def _read_json(path: Path) -> dict[str, Any]:
 # ------------------------------------------------------------------- a report from each task
 
 
-class GatheredReports(ABC):
-    """Reports that arrive one by one, each a text of JSON."""
+class GatheredReports:
+    """Reports that arrive one by one, each a text of JSON, and are added up as they arrive.
 
-    @abstractmethod
-    def _arrived(self) -> Iterable[str]:
-        """The reports that have arrived."""
+    Those of a stream arrive in a thread of Spark's, while others read what they add up to.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tallies: dict[str, Tally] = {}
+        self._counts: Counter[str] = Counter()
+        self._problems: list[KeyedProblem] = []
+        self._refused: list[RefusedEvent] = []
+
+    def take(self, texts: Iterable[str]) -> None:
+        """Add reports that have arrived."""
+        with self._lock:
+            for text in texts:
+                self._add(json.loads(text))
 
     def tallies(self) -> dict[str, Tally]:
         """What each model did on each column."""
-        sums: dict[str, Tally] = {}
-        for name, plain in self._pairs("tallies"):
-            sums[name] = sums.get(name, Tally()) + Tally.from_json(plain)
-        return sums
+        with self._lock:
+            return dict(self._tallies)
 
     def problems(self) -> list[KeyedProblem]:
         """The first events that models could not read or failed on."""
-        return [KeyedProblem(**one) for one in self._listed("problems")]
+        with self._lock:
+            return list(self._problems)
 
     def counts(self) -> dict[str, int]:
         """How many events, tests and so on there were, and how many errors of each kind."""
-        sums: Counter[str] = Counter()
-        for name, count in self._pairs("counts"):
-            sums[name] += count
-        return dict(sums)
+        with self._lock:
+            return dict(self._counts)
 
     def refused(self) -> list[RefusedEvent]:
         """The first events that were refused."""
-        return [RefusedEvent(**one) for one in self._listed("refused")]
+        with self._lock:
+            return list(self._refused)
 
-    def _pairs(self, part: str) -> Iterator[tuple[str, Any]]:
-        for text in self._arrived():
-            yield from json.loads(text).get(part, {}).items()
-
-    def _listed(self, part: str) -> list[dict[str, Any]]:
-        found = [one for text in self._arrived() for one in json.loads(text).get(part, ())]
-        return found[:KEPT]
+    def _add(self, report: dict[str, Any]) -> None:
+        for name, plain in report.get("tallies", {}).items():
+            self._tallies[name] = self._tallies.get(name, Tally()) + Tally.from_json(plain)
+        self._counts.update(report.get("counts", {}))
+        problems = report.get("problems", ())[: KEPT - len(self._problems)]
+        self._problems += [KeyedProblem(**one) for one in problems]
+        refused = report.get("refused", ())[: KEPT - len(self._refused)]
+        self._refused += [RefusedEvent(**one) for one in refused]
 
 
 def tallies_text(tallies: Mapping[str, Tally], problems: Iterable[KeyedProblem]) -> str:
@@ -277,8 +288,11 @@ class WithReports:
         return pa.record_batch({**named, REPORT: reports})
 
 
-class ObservedReports(GatheredReports):
-    """The driver's side of `RowReports`: reads reports as they pass, and takes them out."""
+class ObservedReports:
+    """The driver's side of `RowReports`: reads reports as they pass, and takes them out.
+
+    learn: called with the reports of each micro-batch, or of the first job.
+    """
 
     patience = 5.0
     """Seconds to wait for a report: Spark hands it over a moment after the job has ended."""
@@ -286,11 +300,18 @@ class ObservedReports(GatheredReports):
     def __init__(
         self, address: str, learn: Callable[[GatheredReports], None] | None = None
     ) -> None:
+        self.name = address.replace(":", "_")
         self._address = address
-        self._texts: list[str] = []
+        self._gathered = GatheredReports()
         self._learn = learn
         self._observation: Observation | None = None
+        self._remote = self._has_come = False
         self._waiting: threading.Thread | None = None
+
+    @property
+    def learns(self) -> bool:
+        """Whether reports matter even if nobody reads them."""
+        return self._learn is not None
 
     def watch(self, rows: DataFrame, operator: Operator, schema: StructType) -> DataFrame:
         """What an operator gives for some rows, without the reports, which are noted as they pass.
@@ -303,56 +324,86 @@ class ObservedReports(GatheredReports):
         )
         found = rows.mapInArrow(reporting, StructType([*fields, StructField(REPORT, StringType())]))
         gathered = F.collect_list(REPORT).alias(_GATHERED)
-        name = self._address.replace(":", "_")
         if rows.isStreaming:
-            rows.sparkSession.streams.addListener(_Progress(name, self._take))
-            observed = found.observe(name, gathered)
+            _listener_of(rows.sparkSession).expect(self)
+            observed = found.observe(self.name, gathered)
         else:
-            self._observation = Observation(name)
+            self._remote = is_remote(rows.sparkSession)
+            self._observation = Observation(self.name)
             observed = found.observe(self._observation, gathered)
-            if not is_remote(rows.sparkSession):
-                self._waiting = threading.Thread(target=self._look, daemon=True)
-                self._waiting.start()
+            if self.learns and not self._remote:
+                self._wait()
         return observed.where(F.col(REPORT).isNull()).drop(REPORT)
 
-    def _arrived(self) -> list[str]:
-        if self._waiting is not None:
-            self._waiting.join(self.patience)
-        elif self._observation is not None and not self._texts:
-            self._look()
-        return self._texts
+    def take(self, texts: Sequence[str]) -> None:
+        """Add reports that have arrived, and learn from them."""
+        self._gathered.take(texts)
+        if texts and self._learn is not None:
+            few = GatheredReports()
+            few.take(texts)
+            self._learn(few)
+
+    def tallies(self) -> dict[str, Tally]:
+        """What each model did on each column."""
+        return self._arrived().tallies()
+
+    def problems(self) -> list[KeyedProblem]:
+        """The first events that models could not read or failed on."""
+        return self._arrived().problems()
+
+    def counts(self) -> dict[str, int]:
+        """How many events, tests and so on there were, and how many errors of each kind."""
+        return self._arrived().counts()
+
+    def refused(self) -> list[RefusedEvent]:
+        """The first events that were refused."""
+        return self._arrived().refused()
+
+    def _arrived(self) -> GatheredReports:
+        if self._observation is not None and not self._has_come:
+            if self._remote:
+                self._look()
+            else:
+                self._wait().join(self.patience)
+        return self._gathered
+
+    def _wait(self) -> threading.Thread:
+        """A thread that waits for the first job, which may never begin."""
+        if self._waiting is None:
+            self._waiting = threading.Thread(target=self._look, daemon=True)
+            self._waiting.start()
+        return self._waiting
 
     def _look(self) -> None:
         """Take the reports of the first job.
 
-        A classic session waits for that job here, and it may never begin; a Connect client knows
-        the reports as soon as the job has ended.
+        A classic session waits for that job here; a Connect client knows the reports as soon as the
+        job has ended.
         """
         assert self._observation is not None
         with suppress(*SPARK_ERRORS):
-            self._take(self._observation.get.get(_GATHERED) or ())
-
-    def _take(self, texts: Sequence[str]) -> None:
-        self._texts += texts
-        if texts and self._learn is not None:
-            self._learn(_Few(texts))
-
-
-class _Few(GatheredReports):
-    """Reports that have arrived."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = texts
-
-    def _arrived(self) -> Sequence[str]:
-        return self._texts
+            texts = self._observation.get.get(_GATHERED)
+            if texts is not None:
+                self.take(texts)
+                self._has_come = True
 
 
 class _Progress(StreamingQueryListener):
-    """Takes the reports of each micro-batch."""
+    """Hands the reports of each micro-batch to those who still want them.
 
-    def __init__(self, name: str, take: Callable[[Sequence[str]], None]) -> None:
-        self._name, self._take = name, take
+    A stream can be started again after it has ended, so a listener of its own could never be
+    removed. Therefore a session has one, which forgets reports that nobody can read any more.
+    """
+
+    def __init__(self) -> None:
+        self._wanted: WeakValueDictionary[str, ObservedReports] = WeakValueDictionary()
+        self._learning: list[ObservedReports] = []
+
+    def expect(self, reports: ObservedReports) -> None:
+        """Hand over what arrives for these reports, for as long as they matter."""
+        self._wanted[reports.name] = reports
+        if reports.learns:
+            self._learning.append(reports)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         """Nothing is known yet."""
@@ -365,9 +416,23 @@ class _Progress(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """Take the reports of a micro-batch."""
-        observed = event.progress.observedMetrics.get(self._name)
-        if observed is not None:
-            self._take(observed[_GATHERED] or ())
+        for name, observed in event.progress.observedMetrics.items():
+            reports = self._wanted.get(name)
+            if reports is not None:
+                reports.take(observed[_GATHERED] or ())
+
+
+_listeners: WeakKeyDictionary[SparkSession, _Progress] = WeakKeyDictionary()
+_listeners_lock = threading.Lock()
+
+
+def _listener_of(session: SparkSession) -> _Progress:
+    with _listeners_lock:
+        if session not in _listeners:
+            listener = _Progress()
+            session.streams.addListener(listener)
+            _listeners[session] = listener
+        return _listeners[session]
 
 
 def results_of(

@@ -9,6 +9,7 @@ named by its content: what was added once is not added again.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -31,7 +32,9 @@ def add_artifact(session: SparkSession, folder: Path, without: tuple[str, ...]) 
     digest = pack(folder, parent / "unnamed", without=without)
     archive = (parent / "unnamed").rename(parent / f"caddis-{digest}.zip")
     owner = artifact_owner(session)
-    if (owner, archive.name) not in _added:
+    if (owner, archive.name) in _added:
+        shutil.rmtree(parent)
+    else:
         session.addArtifact(str(archive), archive=True)
         _added.add((owner, archive.name))
     return ARTIFACT + archive.name
