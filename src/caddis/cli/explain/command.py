@@ -57,10 +57,11 @@ class ExplainOptions:
     """
 
     subscriptions: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="SUBSCRIPTIONS",
-            help="A file with the columns subscription_id and where, or a subscription store.",
+            help="A file with the columns subscription_id and where; or the folder or URI of a "
+            "subscription store.",
             show_default=False,
         ),
     ]
@@ -193,7 +194,8 @@ def _read_inputs(options: ExplainOptions) -> ExplainInputs:
     if store is not None and options.schema is None and options.events is None:
         return ExplainInputs(store.subscriptions(), store.schema, store.timezone, models)
     timezone = checked_timezone(options.timezone)
-    table = read_subscriptions(options.subscriptions) if store is None else store.subscriptions()
+    given = Path(options.subscriptions)
+    table = read_subscriptions(given) if store is None else store.subscriptions()
     return ExplainInputs(table, _schema(options), timezone, models)
 
 

@@ -52,11 +52,11 @@ class MatchOptions:
 
     events: Annotated[Path, option("PATH", "A file of events, or a folder of such files.")]
     subscriptions: Annotated[
-        Path,
+        str,
         option(
             "PATH",
-            "A file with the columns subscription_id and where; or the folder of a subscription "
-            "store, whose changes a stream follows.",
+            "A file with the columns subscription_id and where; or the folder or URI of a "
+            "subscription store, whose changes a stream follows.",
         ),
     ]
     out: MatchesFolder

@@ -67,17 +67,19 @@ def read_inputs(options: MatchOptions, job: Job) -> MatchInputs:
     """Check what can be checked without Spark, and read the subscriptions and models."""
     from caddis.files import parse_schema, read_subscriptions
     from caddis.ordering import POLICIES
+    from caddis.spark.places import is_uri
     from caddis.spark.store import open_store
 
     existing(options.events, EventError)
-    existing(options.subscriptions, SubscriptionTableError)
+    if not is_uri(options.subscriptions):
+        existing(Path(options.subscriptions), SubscriptionTableError)
     timezone = checked_timezone(options.timezone)
     schema = None if options.schema is None else parse_schema(options.schema, timezone)
     format_ = options.format or _arrow(options) or format_of(options.events, EventError)
     require_java()
     with job.screen.step("Reading the subscriptions") as step:
-        path = options.subscriptions
-        subscriptions = open_store(path) or read_subscriptions(path)
+        given = options.subscriptions
+        subscriptions = open_store(given) or read_subscriptions(Path(given))
         step.done = f"{count(len(subscriptions), 'subscription')} read"
     models = load_models(options.models or ())
     _check_models(models, subscriptions)
