@@ -59,9 +59,20 @@ def answers(spark: SparkSession, index_dir: str | None) -> dict[str, Any]:
         "problems": sorted({str(one["reason"]) for one in report.problems.to_pylist()}),
         "learnt": sorted(one["model"] for one in json.loads(statistics.read_text())["readings"]),
         "columns": found.columns,
+        "files": from_files(events, index_dir),
         **sealed(spark, index_dir),
         "followed": None if index_dir is None else followed(events, index_dir),
     }
+
+
+def from_files(events: DataFrame, index_dir: str | None) -> list[Any]:
+    """The matches of files that workers read themselves, and how many events were in them."""
+    folder, report = tempfile.mkdtemp(), caddis.Report()
+    events.write.mode("overwrite").parquet(folder)
+    found = caddis.match_files(
+        events.sparkSession, folder, WHERES, [coastal, moody], index_dir=index_dir, report=report
+    )
+    return [rows(found), report.events, sorted(one.name for one in report.models)]
 
 
 def followed(events: DataFrame, index_dir: str) -> list[list[Any]]:
