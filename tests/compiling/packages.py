@@ -60,6 +60,8 @@ with warnings.catch_warnings(record=True) as warned:
     where = answer._cache.cache_path
 print(json.dumps([int(got), sorted(compiled), [str(one.message) for one in warned], where]))
 """
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""Python goes by a source's time and size, and these tests change sources faster than that."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Nursery:
     def __init__(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(Path(__file__).with_name("nursery.py"))],
-            env=without_settings(),
+            env=without_settings() | NO_BYTECODE,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -158,7 +160,7 @@ class SmallPackage:
 
     def _environment(self) -> dict[str, str]:
         ours = {"HOME": str(self.home), "PYTHONPATH": str(self.package.parent)}
-        return without_settings() | ours | {"PYTHONDONTWRITEBYTECODE": "1"}
+        return without_settings() | ours | NO_BYTECODE
 
 
 def said(process: "subprocess.Popen[str]") -> Asked:

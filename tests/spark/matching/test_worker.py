@@ -295,5 +295,6 @@ def test_two_processes_share_one_copy_of_the_index(large_index: Path):
     assert answers[0][0] == answers[1][0] > 25_000
     for _, mapped in answers:
         assert mapped.resident > 0.7 * on_disk, "the index was copied, not mapped"
-        assert mapped.private < 0.05 * mapped.resident
-        assert mapped.shared_fairly < 0.55 * mapped.resident, "each process should bear half"
+        # The system maps some neighbours of a page that is read, not the same ones in each process.
+        assert mapped.private < 0.1 * mapped.resident
+        assert mapped.shared_fairly < 0.6 * mapped.resident, "each process should bear half"
