@@ -1,6 +1,5 @@
 """Caddis imports and matches where neither its package nor a home nor anything can be written."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +7,7 @@ import sys
 from caddis.compiling.cache import chosen_folder
 from caddis.compiling.folders import PACKAGE
 from caddis.matching import NEEDED
+from tests.compiling.packages import without_settings
 
 MATCH = """
 import logging, sys, tempfile
@@ -33,9 +33,7 @@ def test_caddis_matches_where_nothing_can_be_written(tmp_path):
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(here.path, copy / "compiling" / "shipped")
     (copy / "__pycache__").write_text("")
-    environment = os.environ | {"HOME": "/dev/null", "PYTHONPATH": str(tmp_path)}
-    for name in ("CADDIS_CACHE_DIR", "XDG_CACHE_HOME"):
-        environment.pop(name, None)
+    environment = without_settings() | {"HOME": "/dev/null", "PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-W", "error", "-c", MATCH]
     ran = subprocess.run(
         command, check=False, env=environment, capture_output=True, text=True, timeout=300
